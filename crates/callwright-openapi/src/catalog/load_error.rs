@@ -8,29 +8,12 @@ use thiserror::Error;
 /// instead.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// The toolset has no `document`.
-    #[error("toolset `{toolset}`: no document; set `document` to the path of its OpenAPI document")]
-    NoDocument {
+    /// A setting of the toolset is missing or invalid, or does not match the document.
+    #[error("toolset `{toolset}`: {reason}")]
+    Settings {
         /// The toolset.
         toolset: String,
-    },
-    /// The folder contains no OpenAPI documents.
-    #[error(
-        "toolset `{toolset}`: no OpenAPI document in {}: no .json, .yaml or .yml file in it or its subfolders has `openapi` or `swagger` at the top level",
-        .path.display()
-    )]
-    NoDocuments {
-        /// The toolset.
-        toolset: String,
-        /// The folder.
-        path: PathBuf,
-    },
-    /// `document` is an invalid URL.
-    #[error("toolset `{toolset}`: `document` {reason}")]
-    Url {
-        /// The toolset.
-        toolset: String,
-        /// The fault and its correction.
+        /// The setting with its fault and its correction.
         reason: String,
     },
     /// The toolset's document does not exist or cannot be read.
@@ -67,83 +50,29 @@ pub enum LoadError {
         /// Reason of the failure.
         reason: String,
     },
-    /// The file is larger than `limits.document_bytes`.
-    #[error("{}: larger than {limit} bytes; raise `limits.document_bytes` if this is intended", .path.display())]
-    TooLarge {
+    /// The content is too large, neither JSON nor YAML, or not an OpenAPI document of a supported version.
+    #[error("{}: {reason}", .path.display())]
+    Content {
         /// The document.
         path: PathBuf,
-        /// The limit, in bytes.
-        limit: u64,
-    },
-    /// The text is neither JSON nor YAML, or is nested too deeply.
-    #[error("{}: {message}", .path.display())]
-    Syntax {
-        /// The document.
-        path: PathBuf,
-        /// The fault with line and column.
-        message: String,
-    },
-    /// The file is valid JSON or YAML, but not an OpenAPI document.
-    #[error("{}: not an OpenAPI document: {reason}", .path.display())]
-    NotOpenApi {
-        /// The document.
-        path: PathBuf,
-        /// The missing part, or the actual kind of the file.
-        reason: String,
-    },
-    /// The document has an unsupported OpenAPI version.
-    #[error("{}: {version} is not supported; use Swagger 2.0 or OpenAPI 3", .path.display())]
-    UnsupportedVersion {
-        /// The document.
-        path: PathBuf,
-        /// The version, as written: `Swagger 1.2`.
-        version: String,
-    },
-    /// `base_url` is not an absolute HTTP URL.
-    #[error("toolset `{toolset}`: base_url `{url}` {reason}; give an absolute http or https URL")]
-    BaseUrl {
-        /// The toolset.
-        toolset: String,
-        /// The configured value.
-        url: String,
         /// The fault.
         reason: String,
-    },
-    /// `server` or `server_variables` do not match the document.
-    #[error("toolset `{toolset}`: {key} `{given}`: {reason}")]
-    Server {
-        /// The toolset.
-        toolset: String,
-        /// The configuration key: `server`, `server_variables.region`.
-        key: String,
-        /// The configured value.
-        given: String,
-        /// The fault and the allowed values.
-        reason: String,
-    },
-    /// `credentials` names a scheme that the document does not define.
-    #[error("toolset `{toolset}`: credentials for `{scheme}`, but {} defines {known}", .path.display())]
-    UnknownScheme {
-        /// The toolset.
-        toolset: String,
-        /// The document.
-        path: PathBuf,
-        /// The configured scheme.
-        scheme: String,
-        /// The schemes that the document defines, as a comma-separated list.
-        known: String,
     },
 }
 
 impl LoadError {
+    pub(crate) fn settings(toolset: &str, reason: impl Into<String>) -> Self {
+        Self::Settings { toolset: toolset.to_owned(), reason: reason.into() }
+    }
+
+    pub(crate) fn content(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Content { path: path.to_owned(), reason: reason.into() }
+    }
+
     /// Returns the path of the local document, if the error concerns that file alone.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Self::Read { path, .. }
-            | Self::TooLarge { path, .. }
-            | Self::Syntax { path, .. }
-            | Self::NotOpenApi { path, .. }
-            | Self::UnsupportedVersion { path, .. } => Some(path),
+            Self::Read { path, .. } | Self::Content { path, .. } => Some(path),
             _ => None,
         }
     }

@@ -38,10 +38,12 @@ impl EntrySource {
     /// Determines the source of the entry `name`; relative paths are resolved against `base_dir`.
     pub(crate) fn new(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
         if document.is_empty() {
-            return Err(LoadError::NoDocument { toolset: name.to_owned() });
+            let reason = "no document; set `document` to the path of its OpenAPI document";
+            return Err(LoadError::settings(name, reason));
         }
         if document.contains("://") {
-            return url(document).map(Self::Url).map_err(|reason| LoadError::Url { toolset: name.to_owned(), reason });
+            let url = url(document).map_err(|reason| LoadError::settings(name, format!("`document` {reason}")))?;
+            return Ok(Self::Url(url));
         }
         let path = base_dir.join(document);
         Ok(if path.is_dir() { Self::Folder(path) } else { Self::File(path) })
@@ -97,7 +99,11 @@ fn load_folder(
 ) -> Result<LoadedEntry, LoadError> {
     let DocumentSearch { found, folders, .. } = DocumentSearch::run(folder)?;
     if found.is_empty() {
-        return Err(LoadError::NoDocuments { toolset: name.to_owned(), path: folder.to_owned() });
+        let reason = format!(
+            "no OpenAPI document in {}: no .json, .yaml or .yml file in it or its subfolders has `openapi` or `swagger` at the top level",
+            folder.display()
+        );
+        return Err(LoadError::settings(name, reason));
     }
     if settings.root.is_empty() {
         settings.root = folder.to_string_lossy().into_owned();

@@ -194,7 +194,7 @@ impl<'d> LocatedValue<'d> {
 
     /// Returns the value of the member `key`.
     pub(crate) fn get(&self, key: &str) -> Option<&'d Value> {
-        get(self.value.as_object()?, key)
+        self.value.get(key)
     }
 
     /// Returns the members of this object; empty if it is not an object.
@@ -264,39 +264,27 @@ impl<'d> SchemaNode<'d> for DocumentSchema<'d> {
     }
 }
 
-/// Number of members up to which comparing their names is faster than computing a hash.
-const FEW_MEMBERS: usize = 8;
-
-/// Returns the member `key` of an object.
-pub(crate) fn get<'d>(members: &'d Map<String, Value>, key: &str) -> Option<&'d Value> {
-    if members.len() > FEW_MEMBERS {
-        return members.get(key);
-    }
-    members.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
-}
-
 fn version(root: &Value, path: &Path) -> Result<Version, LoadError> {
+    let unsupported =
+        |version| LoadError::content(path, format!("{version} is not supported; use Swagger 2.0 or OpenAPI 3"));
+    let other = |reason| LoadError::content(path, format!("not an OpenAPI document: {reason}"));
     if !root.is_object() {
-        let reason = "its outermost value is not an object".to_owned();
-        return Err(LoadError::NotOpenApi { path: path.to_owned(), reason });
+        return Err(other("its outermost value is not an object"));
     }
     // YAML parses an unquoted `3.0` as a number.
     if let Some(swagger) = root.get("swagger").and_then(scalar_text) {
         let is_known = swagger.trim() == "2" || swagger.trim().starts_with("2.");
-        let unsupported =
-            LoadError::UnsupportedVersion { path: path.to_owned(), version: format!("Swagger {swagger}") };
-        return if is_known { Ok(Version::V2_0) } else { Err(unsupported) };
+        return if is_known { Ok(Version::V2_0) } else { Err(unsupported(format!("Swagger {swagger}"))) };
     }
     let Some(text) = root.get("openapi").and_then(scalar_text) else {
-        let reason = other_kind(root).unwrap_or("it has no member `openapi`").to_owned();
-        return Err(LoadError::NotOpenApi { path: path.to_owned(), reason });
+        return Err(other(other_kind(root).unwrap_or("it has no member `openapi`")));
     };
     let mut parts = text.trim().trim_start_matches(['v', 'V']).split('.');
     match (parts.next(), parts.next()) {
         (Some("3"), None | Some("0")) => Ok(Version::V3_0),
         (Some("3"), Some("1")) => Ok(Version::V3_1),
         (Some("3"), Some(minor)) if minor.parse::<u32>().is_ok() => Ok(Version::V3_2),
-        _ => Err(LoadError::UnsupportedVersion { path: path.to_owned(), version: format!("OpenAPI {text}") }),
+        _ => Err(unsupported(format!("OpenAPI {text}"))),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::collector::DocTextCollector;
 use super::{extension, schema};
 use crate::document::{LocatedValue, Version};
-use crate::tool::shorten::shorten;
+use crate::tool::text::shorten;
 
 /// Maximum length of an error example, in characters. Real error responses have a few lines.
 const MAX_EXAMPLE_CHARS: usize = 600;

@@ -161,8 +161,13 @@ impl<'a> Loader<'a> {
             }
         };
         let bytes_left = limit.checked_sub(bytes.len() as u64);
-        self.bytes_left = bytes_left.ok_or_else(|| LoadError::TooLarge { path: path.clone(), limit })?;
-        let parsed = parse(bytes).map_err(|message| LoadError::Syntax { path, message })?;
+        self.bytes_left = bytes_left.ok_or_else(|| {
+            LoadError::content(
+                &path,
+                format!("larger than {limit} bytes; raise `limits.document_bytes` if this is intended"),
+            )
+        })?;
+        let parsed = parse(bytes).map_err(|fault| LoadError::content(&path, fault))?;
         Ok(self.first(address, parsed))
     }
 

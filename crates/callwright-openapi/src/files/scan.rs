@@ -3,31 +3,15 @@
 use serde_json::Value;
 use url::Url;
 
+use crate::tool::text::is_among;
 use callwright_common::json::Pointer;
 
 /// Keywords whose values are data, in which `$ref` and `$id` have no meaning.
-const DATA: [&str; 5] = ["example", "default", "enum", "const", "value"];
+const DATA: &str = "example default enum const value";
 
 /// Keywords whose member names are chosen by the author, so that a member `example` is a property and not a keyword.
-const NAMED: [&str; 17] = [
-    "properties",
-    "patternProperties",
-    "dependentSchemas",
-    "$defs",
-    "definitions",
-    "schemas",
-    "parameters",
-    "responses",
-    "requestBodies",
-    "headers",
-    "securitySchemes",
-    "links",
-    "callbacks",
-    "pathItems",
-    "paths",
-    "webhooks",
-    "examples",
-];
+const NAMED: &str = "properties patternProperties dependentSchemas $defs definitions schemas parameters responses \
+    requestBodies headers securitySchemes links callbacks pathItems paths webhooks examples";
 
 /// A reference with its context.
 pub(super) struct ScannedReference<'v> {
@@ -95,7 +79,7 @@ impl<'v> ReferenceScanner<'v, '_> {
                     if !has_members(member) || kind == ObjectKeyKind::Keywords && is_data(key, member) {
                         continue;
                     }
-                    let is_named = kind == ObjectKeyKind::Keywords && NAMED.contains(&key.as_str());
+                    let is_named = kind == ObjectKeyKind::Keywords && is_among(NAMED, key);
                     self.path.push(PointerStep::Member(key));
                     self.value(member, scope, if is_named { ObjectKeyKind::Names } else { ObjectKeyKind::Keywords });
                     self.path.pop();
@@ -154,7 +138,7 @@ impl<'v> ReferenceScanner<'v, '_> {
 /// Whether the value of `keyword` is data. An array of `examples` contains values; an object contains Example
 /// Objects.
 fn is_data(keyword: &str, value: &Value) -> bool {
-    DATA.contains(&keyword) || keyword == "examples" && value.is_array()
+    is_among(DATA, keyword) || keyword == "examples" && value.is_array()
 }
 
 fn has_members(value: &Value) -> bool {

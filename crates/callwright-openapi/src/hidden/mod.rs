@@ -25,13 +25,14 @@ use crate::request::binding::Location;
 use crate::request::body::OperationBody;
 use crate::request::parameter::OperationParameter;
 use crate::security::{Requirement, SecurityScheme};
+use crate::tool::text::is_among;
 use api_version::ApiVersion;
 use callwright_common::text::{letters, name_words};
 use conventions::{CONVENTIONS, Condition, Convention};
 use survey::ParameterSurvey;
 
 /// Last words of the names of headers that carry a credential.
-const CREDENTIAL_WORDS: [&str; 4] = ["key", "password", "secret", "token"];
+const CREDENTIAL_WORDS: &str = "key password secret token";
 
 /// Maximum number of alternative security requirements that an optional credential may lead to.
 const MAX_ALTERNATIVES: usize = 16;
@@ -194,9 +195,8 @@ impl HiddenParameterRules {
     /// Whether the parameter may be a key that the document has no scheme for.
     fn is_key(&self, name: &str, location: Location) -> bool {
         let lower = name.to_lowercase();
-        let is_listed = CONVENTIONS
-            .iter()
-            .any(|convention| convention.has(&lower, location) && convention.keys.contains(&lower.as_str()));
+        let is_listed =
+            CONVENTIONS.iter().any(|convention| convention.has(&lower, location) && is_among(convention.keys, &lower));
         is_listed || self.is_general_header(name, location)
     }
 
@@ -205,7 +205,7 @@ impl HiddenParameterRules {
         let words = name_words(name);
         location == Location::Header
             && !is_listed(name, location)
-            && words.last().is_some_and(|last| CREDENTIAL_WORDS.contains(&last.as_str()))
+            && words.last().is_some_and(|last| is_among(CREDENTIAL_WORDS, last))
             && !words.concat().contains("idempot")
             && self.survey.is_general(name, location)
     }
@@ -279,9 +279,9 @@ fn is_listed(name: &str, location: Location) -> bool {
 
 fn is_bearer_name(name: &str) -> bool {
     let lower = name.to_lowercase();
-    CONVENTIONS.iter().any(|convention| {
-        convention.condition == Condition::TokenRequired && convention.names.contains(&lower.as_str())
-    })
+    CONVENTIONS
+        .iter()
+        .any(|convention| convention.condition == Condition::TokenRequired && is_among(convention.names, &lower))
 }
 
 /// Whether a description contains a term, in any case and with any separators: `JSON-P`, `API key`.

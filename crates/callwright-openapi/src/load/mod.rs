@@ -125,12 +125,9 @@ pub(crate) fn check_credentials(
         return Ok(());
     };
     let known: Vec<&str> = schemes.into_iter().collect();
-    Err(LoadError::UnknownScheme {
-        toolset: toolset.to_owned(),
-        path: path.to_owned(),
-        scheme: scheme.clone(),
-        known: if known.is_empty() { "no security scheme".to_owned() } else { known.join(", ") },
-    })
+    let known = if known.is_empty() { "no security scheme".to_owned() } else { known.join(", ") };
+    let reason = format!("credentials for `{scheme}`, but {} defines {known}", path.display());
+    Err(LoadError::settings(toolset, reason))
 }
 
 /// Returns the tool names of `sources`, in the same order.

@@ -14,7 +14,7 @@ use crate::document::{ApiDocument, DocumentSchema, LocatedValue, Version};
 use crate::request::binding::{Binding, BodyFormat};
 use crate::request::media_type::SendableMediaType;
 use crate::swagger;
-use crate::tool::shorten::shorten;
+use crate::tool::text::{is_among, shorten};
 use callwright_common::schema::Views;
 use callwright_common::text::letters;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue};
@@ -27,23 +27,10 @@ const MAX_DESCRIPTION_CHARS: usize = 200;
 const MAX_REQUIRED: usize = 32;
 
 /// Names of members that wrap a result.
-const WRAPPERS: [&str; 8] = ["data", "result", "results", "response", "payload", "content", "items", "value"];
+const WRAPPERS: &str = "data result results response payload content items value";
 
 /// Parameters that select the fields of the response (names in lower case, without separators).
-const CHOOSERS: [&str; 12] = [
-    "fields",
-    "field",
-    "select",
-    "exclude",
-    "omit",
-    "only",
-    "include",
-    "prefer",
-    "fieldmask",
-    "attributes",
-    "props",
-    "view",
-];
+const CHOOSERS: &str = "fields field select exclude omit only include prefer fieldmask attributes props view";
 
 /// Statuses whose response body describes the result of the call. Other 2xx responses have no body, a partial one, or
 /// the same one for every call.
@@ -59,7 +46,7 @@ pub(crate) fn promises<'d>(
     if *method == Method::HEAD {
         return Vec::new();
     }
-    let is_chosen = bindings.iter().any(|binding| CHOOSERS.contains(&letters(&binding.name).as_str()));
+    let is_chosen = bindings.iter().any(|binding| is_among(CHOOSERS, &letters(&binding.name)));
     let mut promises: Vec<Promise> = Vec::new();
     for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         let Some(statuses) = statuses_of(status) else { continue };
@@ -153,7 +140,7 @@ fn value_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>, may_wrap: 
         "object" => {
             let required = required(&views);
             let mut wrapped = None;
-            if let Some(name) = required.iter().find(|name| may_wrap && WRAPPERS.contains(&letters(name).as_str())) {
+            if let Some(name) = required.iter().find(|name| may_wrap && is_among(WRAPPERS, &letters(name))) {
                 let property = views.properties().find(|(property, _)| property == name);
                 let held = property.and_then(|(_, node)| value_of(document, &node.at, false));
                 wrapped = held.filter(PromisedValue::demands_content).map(|held| (name.clone(), Box::new(held)));

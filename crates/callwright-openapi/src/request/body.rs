@@ -14,24 +14,11 @@ use crate::request::media_type::SendableMediaType;
 use crate::request::xml::XmlShape;
 use crate::schema::subtypes::{Subtypes, Variants};
 use crate::schema::{is_annotation, read_only_names};
+use crate::tool::text::is_among;
 
 /// Keywords of an object schema that separate arguments preserve.
-pub(crate) const PLAIN_OBJECT: [&str; 14] = [
-    "type",
-    "properties",
-    "required",
-    "title",
-    "description",
-    "example",
-    "examples",
-    "default",
-    "deprecated",
-    "nullable",
-    "xml",
-    "externalDocs",
-    "discriminator",
-    "$comment",
-];
+pub(crate) const PLAIN_OBJECT: &str = "type properties required title description example examples default \
+    deprecated nullable xml externalDocs discriminator $comment";
 
 /// A request body as described by the document.
 pub(crate) struct OperationBody<'d> {
@@ -248,7 +235,7 @@ pub(crate) fn is_plain_object(members: &Map<String, Value>, alternatives: &[&str
     is_object
         && is_closed
         && members.keys().map(String::as_str).all(|key| {
-            PLAIN_OBJECT.contains(&key)
+            is_among(PLAIN_OBJECT, key)
                 || key == "additionalProperties"
                 || key.starts_with("x-")
                 || alternatives.contains(&key)

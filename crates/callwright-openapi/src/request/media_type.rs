@@ -1,29 +1,18 @@
 //! Media types of request bodies: selection and format.
 
 use crate::request::binding::BodyFormat;
+use crate::tool::text::is_among;
 
 /// Sequences of JSON texts: one per line, or (RFC 7464) each preceded by a record separator.
-const JSON_SEQUENCES: [&str; 6] = [
-    "application/json-seq",
-    "application/jsonl",
-    "application/jsonlines",
-    "application/ndjson",
-    "application/x-jsonlines",
-    "application/x-ndjson",
-];
+const JSON_SEQUENCES: &str = "application/json-seq application/jsonl application/jsonlines application/ndjson \
+    application/x-jsonlines application/x-ndjson";
 
 /// YAML (RFC 9512) and its earlier names.
-const YAML: [&str; 4] = ["application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"];
+const YAML: &str = "application/yaml application/x-yaml text/yaml text/x-yaml";
 
 /// Text formats outside `text/*`.
-const TEXTS: [&str; 6] = [
-    "application/graphql",
-    "application/javascript",
-    "application/sparql-query",
-    "application/sparql-update",
-    "application/sql",
-    "image/svg+xml",
-];
+const TEXTS: &str = "application/graphql application/javascript application/sparql-query application/sparql-update \
+    application/sql image/svg+xml";
 
 /// A media type of a `content` map that can be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,14 +45,13 @@ impl SendableMediaType {
 
 fn format(media_type: &str) -> BodyFormat {
     let essence = essence(media_type);
-    let is = |names: &[&str]| names.contains(&essence.as_str());
     match essence.as_str() {
         "application/x-www-form-urlencoded" => BodyFormat::Form,
         "application/json" | "text/json" => BodyFormat::Json,
         "application/xml" | "text/xml" => BodyFormat::Xml,
-        _ if is(&JSON_SEQUENCES) => BodyFormat::JsonSequence,
-        _ if is(&YAML) => BodyFormat::Yaml,
-        _ if is(&TEXTS) => BodyFormat::Text,
+        other if is_among(JSON_SEQUENCES, other) => BodyFormat::JsonSequence,
+        other if is_among(YAML, other) => BodyFormat::Yaml,
+        other if is_among(TEXTS, other) => BodyFormat::Text,
         other if other.starts_with("multipart/") => BodyFormat::Multipart,
         other if other.ends_with("+json") => BodyFormat::Json,
         other if other.ends_with("+json-seq") => BodyFormat::JsonSequence,

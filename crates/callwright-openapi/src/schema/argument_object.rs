@@ -19,7 +19,7 @@ use crate::document::{ApiDocument, LocatedValue};
 use crate::report::notes::LoadNotes;
 use crate::schema::subtypes::{Subtypes, Variants};
 use crate::tool::markup::plain_text;
-use crate::tool::shorten::shorten;
+use crate::tool::text::shorten;
 
 /// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
 /// that JSON parsers commonly accept.

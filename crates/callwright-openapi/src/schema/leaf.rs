@@ -13,7 +13,7 @@ use super::keyword::KeywordForm;
 use super::literal::{self, type_value, types_of};
 use super::nullable::is_nullable;
 use crate::tool::markup::plain_text;
-use crate::tool::shorten::shorten;
+use crate::tool::text::shorten;
 
 /// Maximum length of an example, in characters. Longer ones cost more than they explain.
 const MAX_EXAMPLE_CHARS: usize = 100;

@@ -5,50 +5,24 @@
 
 use serde_json::{Map, Number, Value, json};
 
+use crate::tool::text::is_among;
+
 /// The type names of JSON Schema.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 
 /// Non-standard type names, in lower case and without separators: types of programming languages, and formats in the
 /// position of a type. Ambiguous names (`any`, `timestamp`, `json`) are not included.
-const MEANT: [(&str, &str); 38] = [
-    ("int", "integer"),
-    ("int32", "integer"),
-    ("int64", "integer"),
-    ("long", "integer"),
-    ("short", "integer"),
-    ("bigint", "integer"),
-    ("float", "number"),
-    ("double", "number"),
-    ("decimal", "number"),
-    ("numeric", "number"),
-    ("bool", "boolean"),
-    ("str", "string"),
-    ("text", "string"),
-    ("char", "string"),
-    ("varchar", "string"),
-    ("date", "string"),
-    ("datetime", "string"),
-    ("time", "string"),
-    ("uuid", "string"),
-    ("guid", "string"),
-    ("email", "string"),
-    ("uri", "string"),
-    ("url", "string"),
-    ("byte", "string"),
-    ("bytes", "string"),
-    ("binary", "string"),
-    ("base64", "string"),
-    ("password", "string"),
-    ("ipv4", "string"),
-    ("ipv6", "string"),
-    ("list", "array"),
-    ("map", "object"),
-    ("dict", "object"),
-    ("dictionary", "object"),
-    ("hash", "object"),
-    ("struct", "object"),
-    ("none", "null"),
-    ("nil", "null"),
+const MEANT: [(&str, &str); 7] = [
+    ("integer", "int int32 int64 long short bigint"),
+    ("number", "float double decimal numeric"),
+    ("boolean", "bool"),
+    (
+        "string",
+        "str text char varchar date datetime time uuid guid email uri url byte bytes binary base64 password ipv4 ipv6",
+    ),
+    ("array", "list"),
+    ("object", "map dict dictionary hash struct"),
+    ("null", "none nil"),
 ];
 
 /// Parses a `type`: one name, a list, or several names in one string. Also returns remarks about names that JSON
@@ -108,7 +82,7 @@ fn known_type(name: &str) -> Option<&'static str> {
 
 fn meant_type(name: &str) -> Option<&'static str> {
     let plain: String = name.chars().filter(|c| !"-_ ".contains(*c)).map(|c| c.to_ascii_lowercase()).collect();
-    MEANT.into_iter().find(|(word, _)| *word == plain).map(|(_, meant)| meant)
+    MEANT.into_iter().find(|(_, names)| is_among(names, &plain)).map(|(meant, _)| meant)
 }
 
 /// Returns `value` if it has one of `types`, otherwise its conversion to one of them; `None` if there is none. With

@@ -11,6 +11,7 @@ use crate::document::{ApiDocument, LocatedValue};
 use crate::files::{SourceFile, ValuePositionId};
 use crate::request::body::PLAIN_OBJECT;
 use crate::schema::{is_annotation, read_only_names};
+use crate::tool::text::is_among;
 use callwright_common::text::letters;
 
 /// Maximum number of variants of one schema; further ones are reported.
@@ -393,7 +394,7 @@ impl<'d> Variant<'d> {
                 "additionalProperties" | "unevaluatedProperties" if is_false(Some(value)) => self.is_closed = true,
                 "additionalProperties" => self.is_open = true,
                 "type" if value == "object" => {}
-                key if PLAIN_OBJECT.contains(&key) && key != "type" || key.starts_with("x-") => {}
+                key if is_among(PLAIN_OBJECT, key) && key != "type" || key.starts_with("x-") => {}
                 key => self.ignored.push(key),
             }
         }

@@ -23,7 +23,7 @@ use crate::files::SourceFile;
 use crate::report::notes::LoadNotes;
 use crate::schema::subtypes::{Subtypes, Variants, address};
 use crate::tool::markup::plain_text;
-use crate::tool::shorten::shorten;
+use crate::tool::text::shorten;
 
 /// Maximum number of enumerated values in a bare schema.
 const BARE_VALUES: usize = 20;

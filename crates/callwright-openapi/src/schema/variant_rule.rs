@@ -12,7 +12,7 @@ use super::translator::{SchemaTranslator, TooLarge};
 use crate::files::ValuePosition;
 use crate::report::notes::LoadNotes;
 use crate::schema::subtypes::{Variant, Variants};
-use crate::tool::shorten::shorten;
+use crate::tool::text::shorten;
 use callwright_common::text::code_spans;
 
 /// Maximum number of variants whose properties the description of the discriminator lists.

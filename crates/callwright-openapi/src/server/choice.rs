@@ -3,12 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use crate::document::{ApiDocument, LocatedValue, Version};
 use crate::report::notes::LoadNotes;
 use crate::{LoadError, ToolsetSettings, swagger};
 use callwright_common::json::scalar_text;
+use callwright_common::text::code_spans;
 
 /// The settings `server` and `server_variables` of a toolset.
 pub(crate) struct ServerChoice<'s> {
@@ -52,7 +51,7 @@ impl<'s> ServerChoice<'s> {
         let selector = self.settings.server.trim();
         let description = server.and_then(|server| server.text("description"));
         selector.is_empty()
-            || is_number(selector, position)
+            || position.is_some_and(|position| selector == (position + 1).to_string())
             || address.eq_ignore_ascii_case(selector)
             || description.is_some_and(|text| text.eq_ignore_ascii_case(selector))
     }
@@ -98,16 +97,12 @@ impl<'s> ServerChoice<'s> {
         if selected.any(|is_selected| is_selected) || servers.is_empty() && self.settings.server.is_empty() {
             return Ok(());
         }
-        let listed: Vec<String> = servers
-            .iter()
-            .take(own)
-            .enumerate()
-            .map(|(index, (address, server))| {
-                let described = server.as_ref().and_then(|server| server.text("description"));
-                let described = described.map(|text| format!(" ({text})")).unwrap_or_default();
-                format!("{} `{address}`{described}", index + 1)
-            })
-            .collect();
+        let mut listed = Vec::new();
+        for (index, (address, server)) in servers.iter().take(own).enumerate() {
+            let described = server.as_ref().and_then(|server| server.text("description"));
+            let described = described.map(|text| format!(" ({text})")).unwrap_or_default();
+            listed.push(format!("{} `{address}`{described}", index + 1));
+        }
         let listed = if listed.is_empty() { "no server at all".to_owned() } else { listed.join(", ") };
         Err(self.error("server", &self.settings.server, &format!("the document has {listed}")))
     }
@@ -127,13 +122,9 @@ impl<'s> ServerChoice<'s> {
             .peekable();
         if refusals.peek().is_none() {
             let variables: BTreeSet<&str> = servers.iter().flat_map(|(address, _)| variable_names(address)).collect();
-            let variables: Vec<String> = variables.into_iter().map(|name| format!("`{name}`")).collect();
-            let variables = if variables.is_empty() { "none".to_owned() } else { variables.join(", ") };
-            return Err(self.error(
-                &key,
-                value,
-                &format!("no server has this variable; the variables are: {variables}"),
-            ));
+            let variables = if variables.is_empty() { "none".to_owned() } else { code_spans(variables) };
+            let reason = format!("no server has this variable; the variables are: {variables}");
+            return Err(self.error(&key, value, &reason));
         }
         let all: Option<Vec<String>> = refusals.collect();
         match all.and_then(|allowed| allowed.into_iter().next()) {
@@ -143,18 +134,8 @@ impl<'s> ServerChoice<'s> {
     }
 
     fn error(&self, key: &str, given: &str, reason: &str) -> LoadError {
-        LoadError::Server {
-            toolset: self.toolset.to_owned(),
-            key: key.to_owned(),
-            given: given.to_owned(),
-            reason: reason.to_owned(),
-        }
+        LoadError::settings(self.toolset, format!("{key} `{given}`: {reason}"))
     }
-}
-
-/// Whether `selector` is the number of the server, counted from 1.
-fn is_number(selector: &str, position: Option<usize>) -> bool {
-    position.is_some_and(|position| selector == (position + 1).to_string())
 }
 
 /// Returns the Server Variable Object of the variable `name`.
@@ -166,18 +147,14 @@ fn variable<'d>(server: Option<&LocatedValue<'d>>, name: &str) -> Option<Located
 fn refused(variable: Option<&LocatedValue<'_>>, value: &str) -> Option<String> {
     let allowed = variable?.value.get("enum")?.as_array().filter(|values| !values.is_empty())?;
     let allowed: Vec<String> = allowed.iter().filter_map(scalar_text).collect();
-    let is_allowed = allowed.iter().any(|allowed| allowed == value);
-    let listed: Vec<String> = allowed.iter().map(|allowed| format!("`{allowed}`")).collect();
-    (!is_allowed && !listed.is_empty()).then(|| listed.join(", "))
+    (!allowed.is_empty() && !allowed.iter().any(|allowed| allowed == value)).then(|| code_spans(allowed))
 }
 
 /// Returns the default value. It is mandatory; if it is missing, the first allowed value is used.
 fn default(variable: Option<&LocatedValue<'_>>) -> Option<String> {
     let variable = variable?.value;
-    match variable.get("default").or_else(|| variable.get("enum")?.get(0))? {
-        Value::Bool(flag) => Some(flag.to_string()),
-        value => scalar_text(value),
-    }
+    let value = variable.get("default").or_else(|| variable.get("enum")?.get(0))?;
+    value.as_bool().map(|flag| flag.to_string()).or_else(|| scalar_text(value))
 }
 
 fn variable_names(template: &str) -> Vec<&str> {

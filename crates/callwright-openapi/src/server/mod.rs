@@ -32,7 +32,10 @@ impl<'d> Servers<'d> {
         notes: &mut LoadNotes,
     ) -> Result<Self, LoadError> {
         let base_url = &settings.base_url;
-        let replaced_by = if base_url.is_empty() { None } else { Some(operators_url(toolset, base_url)?) };
+        let operators = (!base_url.is_empty()).then(|| absolute(base_url)).transpose();
+        let replaced_by = operators.map_err(|reason| {
+            LoadError::settings(toolset, format!("base_url `{base_url}` {reason}; give an absolute http or https URL"))
+        })?;
         let choice = ServerChoice::new(document, toolset, settings)?;
         let mut servers = Self { document, choice, replaced_by, root: Vec::new() };
         if let Some(url) = &servers.replaced_by {
@@ -81,15 +84,13 @@ impl<'d> Servers<'d> {
         let addresses = swagger::addresses(self.document, operation, notes)?;
         let mut urls = Vec::new();
         let mut reasons = Vec::new();
-        for (_, address) in addresses
-            .into_iter()
-            .enumerate()
-            .filter(|(position, address)| self.choice.selects(address, None, Some(*position)))
-        {
-            let base = self.document.root().at.file().url();
-            match self.choice.fill(&address, None).and_then(|filled| absolute_from(base, &filled)) {
-                Ok(url) => urls.push(url),
-                Err(reason) => reasons.push(reason),
+        let base = self.document.root().at.file().url();
+        for (position, address) in addresses.iter().enumerate() {
+            if self.choice.selects(address, None, Some(position)) {
+                match self.choice.fill(address, None).and_then(|filled| absolute_from(base, &filled)) {
+                    Ok(url) => urls.push(url),
+                    Err(reason) => reasons.push(reason),
+                }
             }
         }
         if urls.is_empty() && operation.is_none() {
@@ -102,11 +103,9 @@ impl<'d> Servers<'d> {
     /// Returns the usable servers of a list: only those that match the operator's choice, or all if none matches. The
     /// document's own list always has a match.
     fn listed_servers(&self, list: &LocatedValue<'d>, is_own: bool, notes: &mut LoadNotes) -> Vec<Url> {
-        let followed = list
-            .items()
-            .enumerate()
-            .map(|(index, server)| (index, self.document.follow(server.clone()).map_err(|error| (server.at, error))));
-        let all: Vec<_> = followed.collect();
+        let servers =
+            list.items().map(|server| self.document.follow(server.clone()).map_err(|error| (server.at, error)));
+        let all: Vec<_> = servers.enumerate().collect();
         let is_selected = |index: usize, server: &LocatedValue<'_>| {
             self.choice.selects(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))
         };
@@ -140,14 +139,6 @@ impl<'d> Servers<'d> {
 
 fn has_items(list: &LocatedValue<'_>) -> bool {
     list.value.as_array().is_some_and(|servers| !servers.is_empty())
-}
-
-fn operators_url(toolset: &str, base_url: &str) -> Result<Url, LoadError> {
-    absolute(base_url).map_err(|reason| LoadError::BaseUrl {
-        toolset: toolset.to_owned(),
-        url: base_url.to_owned(),
-        reason,
-    })
 }
 
 fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
@@ -223,7 +214,7 @@ mod tests {
             (vec!["http://127.0.0.1:9/x".to_owned()], 0)
         );
         for bad in ["/v1", "ftp://a.example.com", "api.example.com"] {
-            assert!(matches!(servers_of(root.clone(), bad), Err(LoadError::BaseUrl { .. })), "{bad}");
+            assert!(matches!(servers_of(root.clone(), bad), Err(LoadError::Settings { .. })), "{bad}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::document::LocatedValue;
 use crate::tool::markup::plain_text;
-use crate::tool::shorten::shorten;
+use crate::tool::text::shorten;
 
 /// Beginning of the description of a deprecated tool.
 const DEPRECATED: &str = "Deprecated. ";

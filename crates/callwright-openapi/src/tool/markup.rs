@@ -7,22 +7,21 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use crate::tool::text::is_among;
 use callwright_common::html::{is_block, reference, unescaped};
 
 /// Elements within a line.
-const INLINE: [&str; 27] = [
-    "a", "abbr", "b", "big", "cite", "del", "dfn", "em", "font", "i", "ins", "kbd", "label", "mark", "q", "s", "samp",
-    "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
-];
+const INLINE: &str = "a abbr b big cite del dfn em font i ins kbd label mark q s samp small span strike strong sub \
+    sup tt u var wbr";
 
 /// Elements whose content is not shown.
-const UNSEEN: [&str; 2] = ["script", "style"];
+const UNSEEN: &str = "script style";
 
 /// Elements without an end tag.
-const VOID: [&str; 4] = ["br", "hr", "img", "wbr"];
+const VOID: &str = "br hr img wbr";
 
 /// Elements whose end tags are often omitted.
-const OPEN_ENDED: [&str; 6] = ["dd", "dt", "li", "p", "td", "th"];
+const OPEN_ENDED: &str = "dd dt li p td th";
 
 /// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 1_000;
@@ -111,11 +110,11 @@ impl TextWriter<'_> {
     fn is_element(&self, tag: &Tag<'_>) -> bool {
         let name = tag.name.as_str();
         let is_known = is_block(name)
-            || INLINE.contains(&name)
-            || UNSEEN.contains(&name)
-            || VOID.contains(&name)
+            || is_among(INLINE, name)
+            || is_among(UNSEEN, name)
+            || is_among(VOID, name)
             || name == "code";
-        is_known && (VOID.contains(&name) || OPEN_ENDED.contains(&name) || self.ended.contains(name))
+        is_known && (is_among(VOID, name) || is_among(OPEN_ENDED, name) || self.ended.contains(name))
     }
 
     fn element<'t>(&mut self, Tag { name, is_end, rest }: Tag<'t>) -> &'t str {
@@ -123,7 +122,7 @@ impl TextWriter<'_> {
             "li" if !is_end => self.out.push_str("\n- "),
             "td" | "th" if !is_end => self.out.push(' '),
             "code" | "pre" => return self.html_code(is_end, &name, rest),
-            name if UNSEEN.contains(&name) && !is_end => {
+            name if is_among(UNSEEN, name) && !is_end => {
                 return after_end(rest, name);
             }
             "li" | "td" | "th" => {}

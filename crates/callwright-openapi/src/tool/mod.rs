@@ -4,4 +4,4 @@ pub(crate) mod argument_name;
 pub(crate) mod description;
 pub(crate) mod markup;
 pub(crate) mod naming;
-pub(crate) mod shorten;
+pub(crate) mod text;

@@ -13,25 +13,14 @@ use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
 use super::value_type::{part, types};
 use crate::schema::is_annotation;
+use crate::tool::text::is_among;
 
 /// Values of `format` in the subset.
-const FORMATS: [&str; 9] = ["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
+const FORMATS: &str = "date-time time date duration email hostname ipv4 ipv6 uuid";
 
 /// Keywords that neither the subset nor a sentence can express.
-const INEXPRESSIBLE: [&str; 12] = [
-    "not",
-    "if",
-    "then",
-    "else",
-    "dependentRequired",
-    "dependentSchemas",
-    "patternProperties",
-    "propertyNames",
-    "contains",
-    "prefixItems",
-    "minContains",
-    "maxContains",
-];
+const INEXPRESSIBLE: &str = "not if then else dependentRequired dependentSchemas patternProperties propertyNames \
+    contains prefixItems minContains maxContains";
 
 /// Maximum nesting of schemas; the limits of the subset are far below.
 const MAX_LEVELS: usize = 64;
@@ -319,7 +308,7 @@ impl<'a> StrictTranslator<'a> {
         written.insert("type".to_owned(), types);
         for (key, value) in members {
             match key.as_str() {
-                key if INEXPRESSIBLE.contains(&key) => {
+                key if is_among(INEXPRESSIBLE, key) => {
                     return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not support")));
                 }
                 "unevaluatedProperties" | "unevaluatedItems" if value != &Value::Bool(false) => {
@@ -336,7 +325,7 @@ impl<'a> StrictTranslator<'a> {
                     }
                     written.insert(key.clone(), value.clone());
                 }
-                "format" if !value.as_str().is_some_and(|format| FORMATS.contains(&format)) => {
+                "format" if !value.as_str().is_some_and(|format| is_among(FORMATS, format)) => {
                     append_sentence(&mut written, &sentence(key, value));
                 }
                 "pattern" if !value.as_str().is_some_and(pattern::is_regular) => {

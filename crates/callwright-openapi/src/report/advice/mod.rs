@@ -1,14 +1,19 @@
 //! Advice to the author of an OpenAPI document: changes that help models use its operations.
 //!
-//! A table of rules, one file each under `rules/`. The rules check the document and the tools made from it, because a
+//! A table of rules ([`Rule::ALL`]). They check the document and the tools made from it, because a
 //! model sees only the tools. Advice has no effect on loading. It is computed only when a user requests a review.
 
+mod argument_rules;
+mod document_rules;
 mod inputs;
+mod operation_rules;
 mod rule;
-mod rules;
 #[cfg(test)]
 mod tests;
-mod words;
+
+use argument_rules::{missing_example, unexplained_parameter, unexplained_values};
+use document_rules::{confusable_names, missing_server, same_description};
+use operation_rules::{cut_description, missing_description, missing_operation_id, undocumented_errors};
 
 use crate::dialect;
 use crate::document::ApiDocument;
@@ -23,16 +28,68 @@ use rule::{AdviceSubject, Findings, RuleCheck};
 impl Rule {
     /// All rules, in the order of reports.
     pub const ALL: [Self; 10] = [
-        rules::missing_server::RULE,
-        rules::confusable_names::RULE,
-        rules::same_description::RULE,
-        rules::missing_operation_id::RULE,
-        rules::missing_description::RULE,
-        rules::cut_description::RULE,
-        rules::unexplained_parameter::RULE,
-        rules::unexplained_values::RULE,
-        rules::missing_example::RULE,
-        rules::undocumented_errors::RULE,
+        Self {
+            code: "missing-server",
+            about: "operations have no server URL",
+            fix: "give an absolute http or https URL under `servers` (in Swagger 2.0: a `host`, and `schemes` of http \
+                  or https), or set the toolset's `base_url`",
+            check: RuleCheck::Document(missing_server),
+        },
+        Self {
+            code: "confusable-names",
+            about: "tool names that models confuse",
+            fix: "make each `operationId` distinct, such as `list` for many and `get` for one",
+            check: RuleCheck::Document(confusable_names),
+        },
+        Self {
+            code: "same-description",
+            about: "several operations share one description",
+            fix: "describe in each when to use it instead of the others",
+            check: RuleCheck::Document(same_description),
+        },
+        Self {
+            code: "missing-operation-id",
+            about: "a tool is named after method and path",
+            fix: "add an `operationId` that describes the action: a verb and its object",
+            check: RuleCheck::Operation(missing_operation_id),
+        },
+        Self {
+            code: "missing-description",
+            about: "an operation has no description",
+            fix: "describe in `summary` or `description` what it does, what it returns, and when to use it",
+            check: RuleCheck::Operation(missing_description),
+        },
+        Self {
+            code: "cut-description",
+            about: "a description is longer than the limit",
+            fix: "begin with what it does and when to use it, or raise the toolset's `limits.description_chars` if the \
+                  provider accepts more",
+            check: RuleCheck::Operation(cut_description),
+        },
+        Self {
+            code: "unexplained-parameter",
+            about: "a parameter has no description",
+            fix: "add a `description`: its meaning, its unit or format, and the default if it is omitted",
+            check: RuleCheck::Operation(unexplained_parameter),
+        },
+        Self {
+            code: "unexplained-values",
+            about: "allowed values have no explanation",
+            fix: "list the values with their meanings in the `description`",
+            check: RuleCheck::Operation(unexplained_values),
+        },
+        Self {
+            code: "missing-example",
+            about: "a required format has no example",
+            fix: "give it an `example`",
+            check: RuleCheck::Operation(missing_example),
+        },
+        Self {
+            code: "undocumented-errors",
+            about: "error responses are not documented",
+            fix: "describe under `responses` what causes each `4xx` and how to fix it",
+            check: RuleCheck::Operation(undocumented_errors),
+        },
     ];
 
     /// Returns the rule whose code is `code`.

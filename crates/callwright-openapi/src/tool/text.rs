@@ -1,4 +1,19 @@
-//! Shortens texts.
+//! Small helpers for texts.
+
+use callwright_common::text::code_spans;
+
+/// Whether `word` is one of `words`, which are separated by spaces.
+pub(crate) fn is_among(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
+}
+
+/// Formats at most `limit` of `names` as a comma-separated list, each in backquotes, followed by the number of the
+/// others.
+pub(crate) fn listed<'n>(names: impl ExactSizeIterator<Item = &'n str>, limit: usize) -> String {
+    let more = names.len().saturating_sub(limit);
+    let list = code_spans(names.take(limit));
+    if more > 0 { format!("{list} and {more} more") } else { list }
+}
 
 /// Shortens `text` to at most `chars` characters: cuts it after a sentence or a word and appends an ellipsis.
 pub(crate) fn shorten(text: &str, chars: usize) -> String {

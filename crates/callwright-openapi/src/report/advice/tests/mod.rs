@@ -1,5 +1,16 @@
 //! Helpers for the tests of single rules, and tests of the table of rules.
 
+mod confusable_names;
+mod cut_description;
+mod missing_description;
+mod missing_example;
+mod missing_operation_id;
+mod missing_server;
+mod same_description;
+mod undocumented_errors;
+mod unexplained_parameter;
+mod unexplained_values;
+
 use std::collections::HashSet;
 use std::path::Path;
 
