@@ -9,7 +9,6 @@ mod collector;
 mod extension;
 mod response;
 mod schema;
-mod shared_texts;
 
 use crate::document::{ApiDocument, LocatedValue, Version};
 use crate::request::body::OperationBody;
@@ -17,7 +16,6 @@ use crate::request::parameter::OperationParameter;
 use callwright_types::DocText;
 pub(super) use collector::DocTextCollector;
 pub(super) use response::is_error;
-pub(super) use shared_texts::SharedDocTexts;
 
 /// Returns the texts about the document as a whole.
 pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {

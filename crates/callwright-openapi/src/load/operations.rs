@@ -1,6 +1,5 @@
 //! Reads the operations of a document, in several threads if there are many.
 
-use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use crate::Operation;
@@ -8,28 +7,16 @@ use crate::load::operation_list::DocumentOperation;
 use crate::load::reader::OperationReader;
 use crate::report::SkippedOperation;
 use crate::report::notes::LoadNotes;
-use callwright_common::parallel::{WorkLimits, cores, in_order};
+use callwright_common::parallel::map_all;
 
-/// Number of operations up to which one thread is faster.
-const FEW_OPERATIONS: usize = 256;
-
-/// Number of operations that a thread reads at a time.
-const BATCH_OPERATIONS: usize = 64;
-
-/// Number of batches per thread that may wait for an earlier one.
-const BATCHES_AHEAD: usize = 8;
+/// Number of operations that a thread reads at a time. For fewer operations, one thread is faster.
+const BATCH_OPERATIONS: usize = 128;
 
 /// The operations of a document that became tools, and the others.
 #[derive(Default)]
 pub(crate) struct LoadedOperations<'d> {
     pub(crate) loaded: Vec<(&'d DocumentOperation<'d>, Operation)>,
     pub(crate) skipped: Vec<SkippedOperation>,
-}
-
-/// Result of one batch.
-struct ReadBatch<'d> {
-    operations: LoadedOperations<'d>,
-    notes: LoadNotes,
 }
 
 /// Reads the operations `sources` as tools with these names. `reader` creates a reader; each thread has one.
@@ -39,62 +26,37 @@ pub(crate) fn read_operations<'d>(
     reader: impl Fn() -> OperationReader<'d> + Sync,
     notes: &mut LoadNotes,
 ) -> LoadedOperations<'d> {
-    let workers = cores().get();
-    if workers > 1
-        && sources.len() > FEW_OPERATIONS
-        && let Ok((read, remarks)) = in_threads(sources, names, &reader, workers)
-    {
-        notes.append(remarks);
-        return read;
-    }
-    let ReadBatch { operations, notes: remarks } = batch(&mut reader(), sources, names);
-    notes.append(remarks);
-    operations
-}
-
-fn in_threads<'d>(
-    sources: &'d [DocumentOperation<'d>],
-    names: &[String],
-    reader: &(impl Fn() -> OperationReader<'d> + Sync),
-    workers: usize,
-) -> io::Result<(LoadedOperations<'d>, LoadNotes)> {
+    let batches: Vec<_> = sources.chunks(BATCH_OPERATIONS).zip(names.chunks(BATCH_OPERATIONS)).collect();
     let idle: Mutex<Vec<OperationReader<'d>>> = Mutex::default();
-    let limits = WorkLimits { workers, weight: u64::MAX, ahead: workers * BATCHES_AHEAD };
-    let batches = sources.chunks(BATCH_OPERATIONS).zip(names.chunks(BATCH_OPERATIONS));
-    let (mut all, mut notes) = (LoadedOperations::default(), LoadNotes::default());
-    in_order(
-        limits,
-        batches,
-        |_| 0,
-        |(sources, names)| {
-            let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let mut reader = waiting.unwrap_or_else(reader);
-            let read = batch(&mut reader, sources, names);
-            idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
-            read
-        },
-        |ReadBatch { operations, notes: remarks }| {
-            all.loaded.extend(operations.loaded);
-            all.skipped.extend(operations.skipped);
-            notes.append(remarks);
-            io::Result::Ok(())
-        },
-    )?;
-    Ok((all, notes))
+    let read = |&(sources, names): &(&'d [DocumentOperation<'d>], &[String])| {
+        let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut reader = waiting.unwrap_or_else(&reader);
+        let read = read_batch(&mut reader, sources, names);
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+        read
+    };
+    let results = if batches.len() > 1 { map_all(&batches, read) } else { batches.iter().map(read).collect() };
+    let mut all = LoadedOperations::default();
+    for (operations, remarks) in results {
+        all.loaded.extend(operations.loaded);
+        all.skipped.extend(operations.skipped);
+        notes.append(remarks);
+    }
+    all
 }
 
-fn batch<'d>(
+fn read_batch<'d>(
     reader: &mut OperationReader<'d>,
     sources: &'d [DocumentOperation<'d>],
     names: &[String],
-) -> ReadBatch<'d> {
-    let mut read = ReadBatch { operations: LoadedOperations::default(), notes: LoadNotes::default() };
+) -> (LoadedOperations<'d>, LoadNotes) {
+    let (mut read, mut notes) = (LoadedOperations::default(), LoadNotes::default());
     for (source, name) in sources.iter().zip(names) {
-        read.notes.begin(&source.label());
-        match reader.tool(source, name.clone(), &mut read.notes) {
-            Ok(operation) => read.operations.loaded.push((source, operation)),
-            Err(reason) => read.operations.skipped.push(SkippedOperation { operation: source.label(), reason }),
+        notes.begin(&source.label());
+        match reader.tool(source, name.clone(), &mut notes) {
+            Ok(operation) => read.loaded.push((source, operation)),
+            Err(reason) => read.skipped.push(SkippedOperation { operation: source.label(), reason }),
         }
     }
-    read
+    (read, notes)
 }

@@ -23,14 +23,9 @@ pub(crate) struct OutputReader {
     lists: HashSet<Arc<[String]>>,
 }
 
-/// Identifies a schema of a document. Memory addresses do not move while the document is read.
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum OutputKey {
-    /// The address of a schema.
-    Schema(usize),
-    /// A reference, with the address of the file that contains it.
-    Reference(usize, String),
-}
+/// Identifies a schema of a document: its address, or a reference with the address of the file that contains it. They
+/// do not move while the document is read.
+type OutputKey = (usize, Option<String>);
 
 impl OutputReader {
     /// Returns the fields of the first successful response with a JSON body.
@@ -38,7 +33,7 @@ impl OutputReader {
         let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
             return Arc::default();
         };
-        let key = OutputKey::new(&schema);
+        let key = key(&schema);
         if let Some(fields) = self.by_schema.get(&key) {
             return Arc::clone(fields);
         }
@@ -55,29 +50,28 @@ impl OutputReader {
     fn share(&mut self, field: &mut OutputField) {
         field.pointer.shrink_to_fit();
         for text in [&mut field.owner, &mut field.format, &mut field.schema].into_iter().flatten() {
-            share(&mut self.texts, text);
+            *text = shared(&mut self.texts, Arc::clone(text));
         }
-        share(&mut self.texts, &mut field.description);
-        share(&mut self.lists, &mut field.values);
-        share(&mut self.lists, &mut field.examples);
+        field.description = shared(&mut self.texts, Arc::clone(&field.description));
+        field.values = shared(&mut self.lists, Arc::clone(&field.values));
+        field.examples = shared(&mut self.lists, Arc::clone(&field.examples));
     }
 }
 
-/// Replaces `value` by an equal one in `shared`, or adds it.
-fn share<T: ?Sized + Eq + Hash>(shared: &mut HashSet<Arc<T>>, value: &mut Arc<T>) {
-    match shared.get(&**value) {
-        Some(equal) => *value = Arc::clone(equal),
-        None => drop(shared.insert(Arc::clone(value))),
+/// Returns the one of `values` that is equal to `value`, which is added if there is none.
+pub(crate) fn shared<T: ?Sized + Eq + Hash>(values: &mut HashSet<Arc<T>>, value: Arc<T>) -> Arc<T> {
+    if let Some(equal) = values.get(&*value) {
+        return Arc::clone(equal);
     }
+    values.insert(Arc::clone(&value));
+    value
 }
 
-impl OutputKey {
-    fn new(schema: &LocatedValue<'_>) -> Self {
-        let is_alone = schema.value.as_object().is_some_and(|members| members.len() == 1);
-        match schema.reference().filter(|_| is_alone) {
-            Some(reference) => Self::Reference(std::ptr::from_ref(schema.at.file()) as usize, reference.to_owned()),
-            None => Self::Schema(std::ptr::from_ref(schema.value) as usize),
-        }
+fn key(schema: &LocatedValue<'_>) -> OutputKey {
+    let is_alone = schema.value.as_object().is_some_and(|members| members.len() == 1);
+    match schema.reference().filter(|_| is_alone) {
+        Some(reference) => (std::ptr::from_ref(schema.at.file()).addr(), Some(reference.to_owned())),
+        None => (std::ptr::from_ref(schema.value).addr(), None),
     }
 }
 
@@ -176,4 +170,17 @@ fn argument_of<'a>(operation: &'a Operation, parameter: &str) -> Option<&'a str>
         operation.bindings.iter().find(|binding| binding.name == name && binding.location.as_str() == location)
     });
     found.map(|binding| binding.argument.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_are_stored_once() {
+        let mut values = HashSet::new();
+        let [first, other, again] = ["gone", "here", "gone"].map(|text| shared(&mut values, Arc::<str>::from(text)));
+        assert!(Arc::ptr_eq(&first, &again));
+        assert!(!Arc::ptr_eq(&first, &other));
+    }
 }

@@ -1,13 +1,13 @@
 //! Converts one operation of a document to an [`Operation`].
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::catalog::settings::DocumentLimits;
 use crate::document::{ApiDocument, LocatedValue, Version};
-use crate::documentation::SharedDocTexts;
 use crate::hidden::{FixedParameter, HiddenParameterRules};
 use crate::load::operation_list::DocumentOperation;
-use crate::load::outputs::OutputReader;
+use crate::load::outputs::{OutputReader, shared};
 use crate::load::promise::promises;
 use crate::report::HiddenParameter;
 use crate::report::notes::LoadNotes;
@@ -24,7 +24,7 @@ use crate::tool::description::tool_description;
 use crate::{FixedArgument, Operation, documentation, security, swagger};
 use serde_json::Value;
 
-use callwright_types::{OperationRef, Owner, Tool, ToolKind};
+use callwright_types::{DocText, OperationRef, Owner, Tool, ToolKind};
 
 /// Converts the operations of one document.
 pub(crate) struct OperationReader<'d> {
@@ -35,7 +35,7 @@ pub(crate) struct OperationReader<'d> {
     servers: &'d Servers<'d>,
     hidden: &'d HiddenParameterRules,
     schemas: SchemaWriter<'d>,
-    texts: SharedDocTexts,
+    texts: HashSet<Arc<DocText>>,
     outputs: OutputReader,
 }
 
@@ -56,7 +56,7 @@ impl<'d> OperationReader<'d> {
             servers,
             hidden,
             schemas: SchemaWriter::new(document, subtypes, limits),
-            texts: SharedDocTexts::default(),
+            texts: HashSet::new(),
             outputs: OutputReader::default(),
         }
     }
@@ -113,7 +113,7 @@ impl<'d> OperationReader<'d> {
             produces: produces(self.document, operation),
             tags: tags(operation),
             deprecated: operation.flag("deprecated") == Some(true),
-            documentation: self.texts.share(documentation),
+            documentation: documentation.into_iter().map(|text| shared(&mut self.texts, Arc::new(text))).collect(),
         })
     }
 }

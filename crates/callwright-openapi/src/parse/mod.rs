@@ -9,15 +9,13 @@ mod lines;
 mod parsed;
 mod quick;
 mod repair;
-mod stream;
 mod text;
-mod value;
 mod yaml;
 
 use serde::de::DeserializeSeed;
 use serde_json::{Deserializer, Value};
 
-use value::ValueReader;
+use general::ValueReader;
 
 pub(super) use foreign::other_kind;
 pub(super) use lines::{LineIndex, end_of_string};

@@ -10,7 +10,7 @@ use super::exclusive::relax;
 use super::leaf::examples;
 use super::loops::open_loops;
 use super::memo::Memo;
-use super::shared::{SharedSchemas, ToolSchema};
+use super::shared::{self, SharedSchemas, ToolSchema};
 use super::single_value::take_single_values;
 use super::translator::{SchemaDetail, SchemaTranslator, TooLarge};
 use super::variant_rule::VariantRule;
@@ -97,8 +97,8 @@ impl<'d> SchemaWriter<'d> {
         variants: Option<&ArgumentVariants<'d>>,
         notes: &mut LoadNotes,
     ) -> Result<ToolSchema, String> {
-        let key = self.shared.key(arguments);
-        if let Some(schema) = self.shared.find(key).filter(|_| variants.is_none()) {
+        let key = shared::key(arguments);
+        if let Some(schema) = self.shared.find(&key).filter(|_| variants.is_none()) {
             return Ok(schema);
         }
         let remarks = notes.count();

@@ -2,11 +2,13 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use serde::Serialize;
+
 use crate::document::LocatedValue;
 use crate::files::ValuePositionId;
 
 /// The part of a request that a schema describes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 pub(crate) enum RequestPart {
     /// A segment of the path, which cannot be empty.
     Path,

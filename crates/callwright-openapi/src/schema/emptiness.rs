@@ -1,5 +1,6 @@
 //! Restricts empty and null values of arguments: some cannot be sent in a request, and some would change its target.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::keyword::is_annotation;
@@ -7,7 +8,7 @@ use super::literal::{type_value, types_of};
 use super::nullable::or_else;
 
 /// Handling of an argument's empty values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) enum EmptyValueRule {
     /// As the schema specifies.
     AsDescribed,

@@ -4,14 +4,14 @@
 //! most of the time for large documents, and sharing it most of the memory.
 
 use std::collections::HashMap;
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::argument_object::{ArgumentSchema, ObjectArgument};
 use crate::document::LocatedValue;
+use callwright_common::digest;
 
 /// A tool's argument schema, and the required arguments with a single allowed value, which it does not contain.
 #[derive(Debug, Clone)]
@@ -20,123 +20,72 @@ pub(crate) struct ToolSchema {
     pub(crate) single_values: Arc<[(String, Value)]>,
 }
 
-/// The schemas written so far. Keys are pairs of hashes with secret random keys, so that a document cannot produce a
-/// collision.
+/// The schemas written so far. Keys are cryptographic hashes, so that a document cannot produce a collision.
 #[derive(Debug, Default)]
 pub(super) struct SharedSchemas {
-    keys: [RandomState; 2],
-    /// Schemas by the hashes of their arguments.
-    by_arguments: HashMap<(u64, u64), ToolSchema>,
-    /// Schemas by the hashes of their own content.
-    by_content: HashMap<(u64, u64), ToolSchema>,
+    by_arguments: HashMap<String, ToolSchema>,
+    by_content: HashMap<String, ToolSchema>,
 }
 
 impl SharedSchemas {
-    pub(super) fn key(&self, arguments: &[ObjectArgument<'_>]) -> (u64, u64) {
-        self.hashes(|hasher| arguments.iter().for_each(|argument| hash_argument(argument, hasher)))
-    }
-
-    /// Returns the schema written for equal arguments.
-    pub(super) fn find(&self, key: (u64, u64)) -> Option<ToolSchema> {
-        self.by_arguments.get(&key).cloned()
+    /// Returns the schema written for arguments with this [`key`].
+    pub(super) fn find(&self, key: &str) -> Option<ToolSchema> {
+        self.by_arguments.get(key).cloned()
     }
 
     /// Returns the shared form of a new schema. `arguments` is the key of its arguments, `None` if the schema must be
     /// written for each operation.
     pub(super) fn add(
         &mut self,
-        arguments: Option<(u64, u64)>,
+        arguments: Option<String>,
         schema: Value,
         single_values: Vec<(String, Value)>,
     ) -> ToolSchema {
-        let content = self.hashes(|hasher| {
-            hash_value(&schema, hasher);
-            for (name, value) in &single_values {
-                name.hash(hasher);
-                hash_value(value, hasher);
-            }
-        });
+        let mut content = String::new();
+        push_json(&mut content, &(&schema, &single_values));
         let shared = self
             .by_content
-            .entry(content)
+            .entry(digest::of_text(&content))
             .or_insert_with(|| ToolSchema { schema: Arc::new(compact(schema)), single_values: single_values.into() });
-        let shared = shared.clone();
         if let Some(key) = arguments {
             self.by_arguments.insert(key, shared.clone());
         }
-        shared
-    }
-
-    fn hashes(&self, hash: impl Fn(&mut HashedBytes)) -> (u64, u64) {
-        let mut bytes = HashedBytes(Vec::new());
-        hash(&mut bytes);
-        let [first, second] = self.keys.each_ref().map(|key| key.hash_one(&bytes.0));
-        (first, second)
+        shared.clone()
     }
 }
 
-/// Collects what is hashed, because hashing many bytes at once is faster.
-struct HashedBytes(Vec<u8>);
-
-impl Hasher for HashedBytes {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
-    }
-
-    /// Not used: the bytes are hashed with two keys.
-    fn finish(&self) -> u64 {
-        0
-    }
+/// Returns a key that is the same for arguments with the same schema.
+pub(super) fn key(arguments: &[ObjectArgument<'_>]) -> String {
+    let mut text = String::new();
+    arguments.iter().for_each(|argument| push_argument(&mut text, argument));
+    digest::of_text(&text)
 }
 
-/// Hashes everything that determines the schema of the argument.
-fn hash_argument(argument: &ObjectArgument<'_>, hasher: &mut HashedBytes) {
+/// Appends everything that determines the schema of the argument.
+fn push_argument(text: &mut String, argument: &ObjectArgument<'_>) {
     let ObjectArgument { name, schema, part, description, examples, hint, required, empty, deprecated } = argument;
-    (name, part, description, hint, required, empty, deprecated).hash(hasher);
-    examples.len().hash(hasher);
-    examples.iter().for_each(|example| hash_value(example, hasher));
+    push_json(text, &(name, part, description, examples, hint, required, empty, deprecated));
     match schema {
-        ArgumentSchema::Document(schema) => hash_schema(schema, hasher),
-        ArgumentSchema::Alternatives(schemas) => {
-            (3, schemas.len()).hash(hasher);
-            schemas.iter().for_each(|schema| hash_schema(schema, hasher));
-        }
+        ArgumentSchema::Document(schema) => push_json(text, &identity(schema)),
+        ArgumentSchema::Alternatives(schemas) => push_json(text, &schemas.iter().map(identity).collect::<Vec<_>>()),
         ArgumentSchema::Object(members) => {
-            (1, members.len()).hash(hasher);
-            members.iter().for_each(|member| hash_argument(member, hasher));
+            push_json(text, &members.len());
+            members.iter().for_each(|member| push_argument(text, member));
         }
-        ArgumentSchema::Own(schema) => {
-            2.hash(hasher);
-            hash_value(schema, hasher);
-        }
+        ArgumentSchema::Own(schema) => push_json(text, &[schema]),
     }
 }
 
-fn hash_schema(schema: &LocatedValue<'_>, hasher: &mut HashedBytes) {
-    // Equal schemas of different files may refer to different definitions.
-    (0, std::ptr::from_ref(schema.at.file()) as usize).hash(hasher);
-    hash_value(schema.value, hasher);
+/// Equal schemas of different files may refer to different definitions.
+fn identity<'d>(schema: &LocatedValue<'d>) -> (usize, &'d Value) {
+    (std::ptr::from_ref(schema.at.file()).addr(), schema.value)
 }
 
-/// Hashes a value with the order of its members, which `Value` itself disregards.
-fn hash_value(value: &Value, hasher: &mut HashedBytes) {
-    match value {
-        Value::Null => 0_u8.hash(hasher),
-        Value::Bool(value) => (1_u8, value).hash(hasher),
-        Value::Number(number) => (2_u8, number).hash(hasher),
-        Value::String(text) => (3_u8, text).hash(hasher),
-        Value::Array(items) => {
-            (4_u8, items.len()).hash(hasher);
-            items.iter().for_each(|item| hash_value(item, hasher));
-        }
-        Value::Object(members) => {
-            (5_u8, members.len()).hash(hasher);
-            for (name, member) in members {
-                name.hash(hasher);
-                hash_value(member, hasher);
-            }
-        }
-    }
+/// Appends a value as JSON, in which members have an order, in contrast to [`Value`]'s own hash.
+fn push_json(text: &mut String, value: &impl Serialize) {
+    // Values of JSON have a JSON form.
+    text.push_str(&serde_json::to_string(value).unwrap_or_default());
+    text.push('\n');
 }
 
 /// Returns the value without spare capacity: translation grows texts and objects step by step.
@@ -147,11 +96,8 @@ fn compact(value: Value) -> Value {
             Value::Array(items.into_iter().map(compact).collect::<Vec<_>>().into_boxed_slice().into_vec())
         }
         Value::Object(members) => {
-            let members: Map<String, Value> = members
-                .into_iter()
-                .map(|(name, member)| (name.into_boxed_str().into_string(), compact(member)))
-                .collect();
-            Value::Object(members)
+            let compacted = |(name, member): (String, Value)| (name.into_boxed_str().into_string(), compact(member));
+            Value::Object(members.into_iter().map(compacted).collect::<Map<_, _>>())
         }
         other => other,
     }

@@ -5,7 +5,6 @@
 //! parser reads the whole text. Where this reader returns a value, it is the one that the general parser returns; the
 //! tests compare them.
 
-mod flow;
 mod lines;
 mod plain;
 mod quoted;
@@ -15,10 +14,12 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::parsed::MAX_NESTING;
+
 use lines::{ContentLine, YamlText};
 
 /// Maximum nesting; deeper texts are left to the general parser.
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = MAX_NESTING / 2;
 
 /// Returns the value of `text`, or `None` if it contains more than this reader knows.
 pub(super) fn read(text: &str) -> Option<Value> {

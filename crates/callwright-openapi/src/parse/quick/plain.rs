@@ -9,12 +9,6 @@ use super::super::general::general;
 use super::Key;
 use super::lines::{YamlText, push_break};
 
-/// Maximum length of a key; YAML allows 1,024 characters.
-const MAX_KEY_BYTES: usize = 1_000;
-
-/// Maximum number of digits of an integer that surely has 64 bits.
-const SHORT_DIGITS: usize = 18;
-
 /// Reads the key at `at`; `Some(None)` if the line has none.
 pub(super) fn key(text: YamlText<'_>, at: usize) -> Option<Option<Key<'_>>> {
     if !begins(text, at) {
@@ -26,9 +20,8 @@ pub(super) fn key(text: YamlText<'_>, at: usize) -> Option<Option<Key<'_>>> {
         match text.byte(found) {
             Some(b':') if text.is_colon(found) => {
                 let name = text.slice(at, found)?.trim_end_matches(' ');
-                let is_usual = name.len() <= MAX_KEY_BYTES && name != "<<" && !is_null(name);
-                let is_whole = !name.contains('\t') && !name.contains(" #");
-                return (is_usual && is_whole).then_some(Some((Cow::Borrowed(name), found + 1)));
+                let is_usual = name != "<<" && !is_null(name) && !name.contains('\t') && !name.contains(" #");
+                return is_usual.then_some(Some((Cow::Borrowed(name), found + 1)));
             }
             Some(b':') => from = found + 1,
             _ => return Some(None),
@@ -77,7 +70,7 @@ fn line(text: YamlText<'_>, at: usize) -> Option<(&str, usize, bool)> {
 }
 
 /// Whether a plain scalar begins at `at`, and with a character that has no other meaning.
-pub(super) fn begins(text: YamlText<'_>, at: usize) -> bool {
+fn begins(text: YamlText<'_>, at: usize) -> bool {
     match text.byte(at) {
         Some(b'-' | b'?' | b':') => text.byte(at + 1).is_some_and(|next| !b" \n\t,[]{}".contains(&next)),
         Some(byte) => byte.is_ascii_alphanumeric() || b"/$_.<()~=;^+\\".contains(&byte) || byte >= 0x80,
@@ -85,13 +78,13 @@ pub(super) fn begins(text: YamlText<'_>, at: usize) -> bool {
     }
 }
 
-pub(super) fn is_null(scalar: &str) -> bool {
+fn is_null(scalar: &str) -> bool {
     scalar.is_empty() || scalar == "~" || scalar.eq_ignore_ascii_case("null")
 }
 
 /// Returns the value of a plain scalar (YAML 1.2.2, section 10.3.2). Numbers in an unusual form are left to the general
 /// parser.
-pub(super) fn value(scalar: Cow<'_, str>) -> Option<Value> {
+fn value(scalar: Cow<'_, str>) -> Option<Value> {
     let first = scalar.as_bytes().first().copied()?;
     match first {
         b'~' | b'n' | b'N' if is_null(&scalar) => return Some(Value::Null),
@@ -100,11 +93,10 @@ pub(super) fn value(scalar: Cow<'_, str>) -> Option<Value> {
         b'0'..=b'9' | b'+' | b'-' | b'.' => {}
         _ => return Some(Value::String(scalar.into_owned())),
     }
-    if scalar.bytes().all(|byte| byte.is_ascii_digit())
-        && scalar.len() <= SHORT_DIGITS
-        && (first != b'0' || scalar == "0")
+    if (matches!(first, b'1'..=b'9') || scalar == "0")
+        && let Ok(number) = scalar.parse::<u64>()
     {
-        return scalar.parse::<u64>().ok().map(Value::from);
+        return Some(number.into());
     }
     let may_be_number = scalar.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_+-.".contains(&byte));
     // As a document, `---` and `...` are markers.

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::super::general::general;
 use super::lines::{YamlText, push_break, push_breaks};
-use super::{QuickReader, flow, plain, quoted};
+use super::{MAX_DEPTH, QuickReader, plain, quoted};
 
 /// Header of a block scalar (YAML 1.2.2, section 8.1.1).
 struct BlockHeader {
@@ -31,13 +32,42 @@ impl QuickReader<'_> {
                 let (scalar, end) = quoted::read(self.text, at, Some(parent))?;
                 (Value::String(scalar.into_owned()), end)
             }
-            b'[' | b'{' => flow::read(self.text, at, parent, depth)?,
+            b'[' | b'{' => flow(self.text, at, parent, depth)?,
             b'|' | b'>' => block(self.text, at, parent)?,
             _ => plain::read(self.text, at, parent)?,
         };
         self.end_line(end)?;
         Some(value)
     }
+}
+
+/// Reads a collection in flow style, which the general parser parses, and returns it with the offset behind it.
+fn flow(text: YamlText<'_>, start: usize, parent: usize, depth: usize) -> Option<(Value, usize)> {
+    let (mut at, mut open) = (start, depth);
+    loop {
+        at = match text.byte(at)? {
+            b'"' | b'\'' => quoted::read(text, at, Some(parent))?.1,
+            b'\n' => text.continuation(at, parent)??.0,
+            // Comments, and anchors and tags, which may have a meaning outside the collection.
+            b'#' | b'\t' | b'&' | b'*' | b'!' => return None,
+            byte => {
+                open = match byte {
+                    b'[' | b'{' => open + 1,
+                    b']' | b'}' => open - 1,
+                    _ => open,
+                };
+                at + 1
+            }
+        };
+        if open == depth {
+            break;
+        }
+        if open > MAX_DEPTH {
+            return None;
+        }
+    }
+    let (value, remark) = general(text.slice(start, at)?).ok()?;
+    remark.is_none().then_some((value, at))
 }
 
 fn header(text: YamlText<'_>, at: usize) -> Option<BlockHeader> {
