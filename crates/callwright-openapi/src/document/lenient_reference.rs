@@ -22,14 +22,14 @@ pub(crate) fn resolve_leniently<'d>(
     let pointer = pointer.decode_utf8().ok()?;
     // A single name is an anchor.
     let pointer = pointer.strip_prefix('/').or_else(|| pointer.contains('/').then_some(&*pointer))?;
-    let root = LocatedValue { value: &file.root, at: ValuePosition::root(file) };
-    follow_tokens(document, root.clone(), pointer).or_else(|| {
+    let root = LocatedValue { value: &file.root, at: ValuePosition::root(file), document };
+    follow_tokens(root.clone(), pointer).or_else(|| {
         let (prefix, alternative) = SCHEMAS.into_iter().find(|(prefix, _)| pointer.starts_with(prefix))?;
-        follow_tokens(document, root, &pointer.replacen(prefix, alternative, 1))
+        follow_tokens(root, &pointer.replacen(prefix, alternative, 1))
     })
 }
 
-fn follow_tokens<'d>(document: &'d ApiDocument, root: LocatedValue<'d>, pointer: &str) -> Option<LocatedValue<'d>> {
+fn follow_tokens<'d>(root: LocatedValue<'d>, pointer: &str) -> Option<LocatedValue<'d>> {
     let tokens: Vec<&str> = pointer.split('/').collect();
     if pointer.is_empty() || tokens.len() > MAX_STEPS {
         return None;
@@ -37,7 +37,7 @@ fn follow_tokens<'d>(document: &'d ApiDocument, root: LocatedValue<'d>, pointer:
     let mut current = root;
     let mut rest = tokens.as_slice();
     while !rest.is_empty() {
-        let (next, taken) = step(&current, rest).or_else(|| step(&end_of(document, &current)?, rest))?;
+        let (next, taken) = step(&current, rest).or_else(|| step(&end_of(&current)?, rest))?;
         current = next;
         rest = rest.get(taken..)?;
     }
@@ -46,11 +46,11 @@ fn follow_tokens<'d>(document: &'d ApiDocument, root: LocatedValue<'d>, pointer:
 
 /// Follows the chain of `$ref`s that starts at `current`, each resolved literally: tolerant resolution could recurse
 /// without end.
-fn end_of<'d>(document: &'d ApiDocument, current: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
+fn end_of<'d>(current: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
     let mut end = current.clone();
     for _ in 0..MAX_STEPS {
         let Some(reference) = end.reference() else { return Some(end) };
-        end = document.by_letter(reference, end.at.file()).ok()?;
+        end = current.document.by_letter(reference, end.at.file()).ok()?;
     }
     None
 }
@@ -118,7 +118,7 @@ mod tests {
         for reference in ["#/a/y", "#/b/x/y", "#/components/schemas/Loop"] {
             let document = ApiDocument::new(root.clone(), Path::new("api.json")).unwrap();
             let start = document.lookup(reference, document.root().at.file());
-            assert!(start.and_then(|start| document.follow(start)).is_err(), "{reference}");
+            assert!(start.and_then(|start| start.follow()).is_err(), "{reference}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod lenient_reference;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{PercentDecode, percent_decode_str};
@@ -43,13 +44,7 @@ pub(crate) enum Version {
 pub(crate) struct LocatedValue<'d> {
     pub(crate) value: &'d Value,
     pub(crate) at: ValuePosition<'d>,
-}
-
-/// A schema of a document.
-#[derive(Clone)]
-pub(crate) struct DocumentSchema<'d> {
     pub(crate) document: &'d ApiDocument,
-    pub(crate) at: LocatedValue<'d>,
 }
 
 /// Reason why a `$ref` cannot be resolved.
@@ -115,12 +110,16 @@ impl ApiDocument {
 
     /// Returns the root value of the document's main file.
     pub(crate) fn root(&self) -> LocatedValue<'_> {
-        LocatedValue { value: &self.files.main().root, at: ValuePosition::root(self.files.main()) }
+        self.root_of(self.files.main())
     }
 
     /// Returns the root values of all files.
     pub(crate) fn file_roots(&self) -> impl Iterator<Item = LocatedValue<'_>> {
-        self.files.all().map(|file| LocatedValue { value: &file.root, at: ValuePosition::root(file) })
+        self.files.all().map(|file| self.root_of(file))
+    }
+
+    fn root_of<'d>(&'d self, file: &'d SourceFile) -> LocatedValue<'d> {
+        LocatedValue { value: &file.root, at: ValuePosition::root(file), document: self }
     }
 
     /// Returns the member `key` of the document's root.
@@ -128,21 +127,9 @@ impl ApiDocument {
         self.root().member(key)
     }
 
-    /// Follows `$ref`s until the value is not a reference.
-    pub(crate) fn follow<'d>(&'d self, start: LocatedValue<'d>) -> Result<LocatedValue<'d>, ReferenceError> {
-        let mut current = start;
-        for _ in 0..MAX_REFERENCE_HOPS {
-            match current.reference() {
-                None => return Ok(current),
-                Some(reference) => current = self.lookup(reference, current.at.file())?,
-            }
-        }
-        Err(ReferenceError::Cycle(current.reference().unwrap_or_default().to_owned()))
-    }
-
     /// Follows `$ref`s from `value`, and returns the target with its file, without its position.
     pub(crate) fn end_of<'d>(&'d self, value: &'d Value, file: &'d SourceFile) -> Option<(&'d Value, &'d SourceFile)> {
-        let end = self.follow(LocatedValue { value, at: ValuePosition::root(file) }).ok()?;
+        let end = LocatedValue { value, at: ValuePosition::root(file), document: self }.follow().ok()?;
         Some((end.value, end.at.file()))
     }
 
@@ -167,8 +154,8 @@ impl ApiDocument {
     ) -> Result<LocatedValue<'d>, ReferenceError> {
         let (file, pointer) = self.split(reference, from)?;
         let found = pointer.decode_utf8().ok().and_then(|pointer| {
-            let value = file.root.pointer(&pointer)?;
-            Some(LocatedValue { value, at: ValuePosition::new(file, Pointer::from(pointer.as_ref())) })
+            let at = ValuePosition::new(file, Pointer::from(pointer.as_ref()));
+            Some(LocatedValue { value: file.root.pointer(&pointer)?, at, document: self })
         });
         found.ok_or_else(|| ReferenceError::Missing(reference.to_owned()))
     }
@@ -189,7 +176,7 @@ impl ApiDocument {
 impl<'d> LocatedValue<'d> {
     /// Returns the member `key` of this object.
     pub(crate) fn member(&self, key: &str) -> Option<LocatedValue<'d>> {
-        self.get(key).map(|value| LocatedValue { value, at: self.at.child(key) })
+        self.get(key).map(|value| self.inner(value, self.at.child(key)))
     }
 
     /// Returns the value of the member `key`.
@@ -197,25 +184,34 @@ impl<'d> LocatedValue<'d> {
         self.value.get(key)
     }
 
+    fn inner(&self, value: &'d Value, at: ValuePosition<'d>) -> Self {
+        Self { value, at, document: self.document }
+    }
+
     /// Returns the members of this object; empty if it is not an object.
-    pub(crate) fn members(&self) -> impl Iterator<Item = (&'d String, LocatedValue<'d>)> {
-        let at = self.at.clone();
-        self.value
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(move |(key, value)| (key, LocatedValue { value, at: at.child(key) }))
+    pub(crate) fn members(&self) -> impl Iterator<Item = (&'d String, LocatedValue<'d>)> + use<'d> {
+        let own = self.clone();
+        let members = self.value.as_object().into_iter().flatten();
+        members.map(move |(key, value)| (key, own.inner(value, own.at.child(key))))
     }
 
     /// Returns the items of this array; empty if it is not an array.
-    pub(crate) fn items(&self) -> impl Iterator<Item = LocatedValue<'d>> {
-        let at = self.at.clone();
-        self.value
-            .as_array()
-            .into_iter()
-            .flatten()
-            .enumerate()
-            .map(move |(index, value)| LocatedValue { value, at: at.item(index) })
+    pub(crate) fn items(&self) -> impl Iterator<Item = LocatedValue<'d>> + use<'d> {
+        let own = self.clone();
+        let items = self.value.as_array().into_iter().flatten().enumerate();
+        items.map(move |(index, value)| own.inner(value, own.at.item(index)))
+    }
+
+    /// Follows `$ref`s until the value is not a reference.
+    pub(crate) fn follow(&self) -> Result<LocatedValue<'d>, ReferenceError> {
+        let mut current = self.clone();
+        for _ in 0..MAX_REFERENCE_HOPS {
+            match current.reference() {
+                None => return Ok(current),
+                Some(reference) => current = self.document.lookup(reference, current.at.file())?,
+            }
+        }
+        Err(ReferenceError::Cycle(current.reference().unwrap_or_default().to_owned()))
     }
 
     /// Returns the string member `key`, trimmed; `None` if it is absent, blank or not a string.
@@ -243,24 +239,29 @@ impl<'d> LocatedValue<'d> {
     }
 }
 
-impl<'d> SchemaNode<'d> for DocumentSchema<'d> {
+impl<'d> SchemaNode<'d> for LocatedValue<'d> {
     fn schema(&self) -> &'d Value {
-        self.at.value
+        self.value
     }
 
     fn inside(&self, inside: &Subschema<'d>) -> Self {
-        let at = self.at.at.child(inside.keyword);
+        let at = self.at.child(inside.keyword);
         let at = match (inside.name, inside.index) {
             (Some(name), _) => at.child(name),
             (None, Some(index)) => at.item(index),
             (None, None) => at,
         };
-        Self { document: self.document, at: LocatedValue { value: inside.schema, at } }
+        self.inner(inside.schema, at)
     }
 
     fn target(&self, reference: &str) -> Option<Self> {
-        let at = self.document.lookup(reference, self.at.at.file()).ok()?;
-        Some(Self { document: self.document, at })
+        self.document.lookup(reference, self.at.file()).ok()
+    }
+}
+
+impl fmt::Debug for ApiDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.files.main().name)
     }
 }
 
@@ -313,9 +314,9 @@ mod tests {
             "a": {"$ref": "#/b"}, "b": {"$ref": "#/c"}, "c": {"type": "string"},
             "x": {"$ref": "#/y"}, "y": {"$ref": "#/x"}
         }));
-        let end = document.follow(document.member("a").unwrap()).unwrap();
+        let end = document.member("a").unwrap().follow().unwrap();
         assert_eq!(end.at.pointer().as_str(), "/c");
-        assert!(matches!(document.follow(document.member("x").unwrap()), Err(ReferenceError::Cycle(_))));
+        assert!(matches!(document.member("x").unwrap().follow(), Err(ReferenceError::Cycle(_))));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::files::ValuePosition;
 use callwright_types::DocText;
 
@@ -12,24 +12,16 @@ const MAX_TEXTS: usize = 400;
 const MAX_CHARS: usize = 200_000;
 
 /// The texts of one operation or document.
-pub(crate) struct DocTextCollector<'d> {
-    document: &'d ApiDocument,
+#[derive(Default)]
+pub(crate) struct DocTextCollector {
     texts: Vec<DocText>,
-    chars_left: usize,
+    chars: usize,
     /// Addresses of the schemas already visited, which do not move while a document is processed, each with a flag
     /// whether it was described.
     visited: HashSet<(usize, bool)>,
 }
 
-impl<'d> DocTextCollector<'d> {
-    pub(crate) fn new(document: &'d ApiDocument) -> Self {
-        Self { document, texts: Vec::new(), chars_left: MAX_CHARS, visited: HashSet::new() }
-    }
-
-    pub(crate) fn document(&self) -> &'d ApiDocument {
-        self.document
-    }
-
+impl DocTextCollector {
     /// Adds the string member `key` of `holder`, prefixed with `label` if that is not empty.
     pub(crate) fn member(&mut self, holder: &LocatedValue<'_>, key: &str, label: &str) {
         if let Some(text) = holder.text(key) {
@@ -43,8 +35,10 @@ impl<'d> DocTextCollector<'d> {
             return;
         }
         let text = if label.is_empty() { text.to_owned() } else { format!("{label}: {text}") };
-        let Some(left) = self.chars_left.checked_sub(text.len()) else { return };
-        self.chars_left = left;
+        if self.chars + text.len() > MAX_CHARS {
+            return;
+        }
+        self.chars += text.len();
         self.texts.push(DocText { text, source: at.source() });
     }
 
@@ -55,7 +49,7 @@ impl<'d> DocTextCollector<'d> {
 
     /// Whether the schema is visited for the first time, separately for visits that describe it (`described`) and
     /// visits that do not.
-    pub(crate) fn is_new(&mut self, schema: &LocatedValue<'d>, described: bool) -> bool {
+    pub(crate) fn is_new(&mut self, schema: &LocatedValue<'_>, described: bool) -> bool {
         self.visited.insert((std::ptr::from_ref(schema.value).addr(), described))
     }
 

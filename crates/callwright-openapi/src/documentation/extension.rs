@@ -12,7 +12,7 @@ const ERROR_WORDS: [&str; 4] = ["error", "fault", "exception", "failure"];
 const MAX_LEVELS: usize = 4;
 
 /// Adds the entries of all error-listing extensions of `holder`, one text each.
-pub(super) fn error_lists<'d>(texts: &mut DocTextCollector<'d>, holder: &LocatedValue<'d>) {
+pub(super) fn error_lists(texts: &mut DocTextCollector, holder: &LocatedValue<'_>) {
     for (key, value) in holder.members() {
         let lower = key.to_ascii_lowercase();
         if lower.starts_with("x-") && lists_errors(&lower) {
@@ -26,7 +26,7 @@ fn lists_errors(key: &str) -> bool {
     ERROR_WORDS.iter().any(|word| key.contains(word)) || key.contains("codes") && !key.contains("sample")
 }
 
-fn entries<'d>(texts: &mut DocTextCollector<'d>, label: &str, entry: &LocatedValue<'d>, levels: usize) {
+fn entries(texts: &mut DocTextCollector, label: &str, entry: &LocatedValue<'_>, levels: usize) {
     if let Some(line) = line(entry.value) {
         return texts.push(label, &line, &entry.at);
     }

@@ -19,7 +19,7 @@ pub(super) use response::is_error;
 
 /// Returns the texts about the document as a whole.
 pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {
-    let mut texts = DocTextCollector::new(document);
+    let mut texts = DocTextCollector::default();
     if let Some(info) = document.member("info") {
         texts.member(&info, "description", "");
     }
@@ -30,14 +30,13 @@ pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {
 }
 
 /// Returns the texts about one operation.
-pub(super) fn of_operation<'d>(
-    document: &'d ApiDocument,
-    path_item: &LocatedValue<'d>,
-    operation: &LocatedValue<'d>,
-    parameters: &[OperationParameter<'d>],
-    body: Option<&OperationBody<'d>>,
+pub(super) fn of_operation(
+    path_item: &LocatedValue<'_>,
+    operation: &LocatedValue<'_>,
+    parameters: &[OperationParameter<'_>],
+    body: Option<&OperationBody<'_>>,
 ) -> Vec<DocText> {
-    let mut texts = DocTextCollector::new(document);
+    let mut texts = DocTextCollector::default();
     for holder in [operation, path_item] {
         texts.member(holder, "summary", "");
         texts.member(holder, "description", "");
@@ -48,7 +47,7 @@ pub(super) fn of_operation<'d>(
     for parameter in parameters {
         describe_parameter(&mut texts, parameter);
     }
-    match document.version {
+    match operation.document.version {
         Version::V2_0 => body.iter().for_each(|body| swagger_body(&mut texts, body)),
         _ => request_body(&mut texts, operation),
     }
@@ -56,13 +55,13 @@ pub(super) fn of_operation<'d>(
     texts.finish()
 }
 
-fn external_docs(texts: &mut DocTextCollector<'_>, holder: &LocatedValue<'_>) {
+fn external_docs(texts: &mut DocTextCollector, holder: &LocatedValue<'_>) {
     if let Some(docs) = holder.member("externalDocs") {
         texts.member(&docs, "description", "");
     }
 }
 
-fn describe_parameter<'d>(texts: &mut DocTextCollector<'d>, parameter: &OperationParameter<'d>) {
+fn describe_parameter(texts: &mut DocTextCollector, parameter: &OperationParameter<'_>) {
     let label = format!("{} ({} parameter)", parameter.name, parameter.location.as_str());
     texts.member(&parameter.at, "description", &label);
     if let Some(schema) = &parameter.schema {
@@ -72,9 +71,9 @@ fn describe_parameter<'d>(texts: &mut DocTextCollector<'d>, parameter: &Operatio
     }
 }
 
-fn request_body<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'d>) {
+fn request_body(texts: &mut DocTextCollector, operation: &LocatedValue<'_>) {
     let Some(body) = operation.member("requestBody") else { return };
-    let Ok(body) = texts.document().follow(body) else { return };
+    let Ok(body) = body.follow() else { return };
     texts.member(&body, "description", "Request body");
     // The media types of a body usually describe the same schema, so only the first is read.
     let content = body.member("content").and_then(|content| content.members().next());
@@ -84,7 +83,7 @@ fn request_body<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'
 }
 
 /// Adds the texts of `body`: its own, or those of its fields.
-fn swagger_body<'d>(texts: &mut DocTextCollector<'d>, body: &OperationBody<'d>) {
+fn swagger_body(texts: &mut DocTextCollector, body: &OperationBody<'_>) {
     if body.fields.is_empty() {
         body.at.iter().for_each(|at| texts.member(at, "description", "Request body"));
         body.schema.iter().for_each(|schema| schema::describe(texts, schema, ""));
@@ -95,10 +94,9 @@ fn swagger_body<'d>(texts: &mut DocTextCollector<'d>, body: &OperationBody<'d>) 
     }
 }
 
-fn tags<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'d>) {
-    let document = texts.document();
+fn tags(texts: &mut DocTextCollector, operation: &LocatedValue<'_>) {
     let own = operation.value.get("tags").and_then(serde_json::Value::as_array);
-    for tag in document.member("tags").iter().flat_map(LocatedValue::items) {
+    for tag in operation.document.member("tags").iter().flat_map(LocatedValue::items) {
         let Some(name) = tag.value.get("name") else { continue };
         if own.is_some_and(|names| names.contains(name)) {
             texts.member(&tag, "description", "");

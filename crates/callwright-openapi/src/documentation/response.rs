@@ -10,12 +10,12 @@ use crate::tool::text::shorten;
 /// Maximum length of an error example, in characters. Real error responses have a few lines.
 const MAX_EXAMPLE_CHARS: usize = 600;
 
-pub(super) fn responses<'d>(texts: &mut DocTextCollector<'d>, operation: &LocatedValue<'d>) {
+pub(super) fn responses(texts: &mut DocTextCollector, operation: &LocatedValue<'_>) {
     for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
-        let Ok(response) = texts.document().follow(response) else { continue };
+        let Ok(response) = response.follow() else { continue };
         texts.member(&response, "description", status);
         extension::error_lists(texts, &response);
-        if texts.document().version == Version::V2_0 {
+        if operation.document.version == Version::V2_0 {
             swagger_response(texts, status, &response);
         }
         for (_, media) in response.member("content").iter().flat_map(LocatedValue::members) {
@@ -27,7 +27,7 @@ pub(super) fn responses<'d>(texts: &mut DocTextCollector<'d>, operation: &Locate
 
 /// Adds the texts of `response` other than its description. Schema and examples are members of the response itself
 /// (Swagger 2.0, Response Object).
-fn swagger_response<'d>(texts: &mut DocTextCollector<'d>, status: &str, response: &LocatedValue<'d>) {
+fn swagger_response(texts: &mut DocTextCollector, status: &str, response: &LocatedValue<'_>) {
     describe_content(texts, status, response);
     if !is_error(status) {
         return;
@@ -39,7 +39,7 @@ fn swagger_response<'d>(texts: &mut DocTextCollector<'d>, status: &str, response
 
 /// Adds the texts of `media` (a Media Type Object, in Swagger 2.0 the Response Object itself) for responses with
 /// `status`.
-fn describe_content<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &LocatedValue<'d>) {
+fn describe_content(texts: &mut DocTextCollector, status: &str, media: &LocatedValue<'_>) {
     let schema = media.member("schema");
     if !is_error(status) {
         // Some APIs respond with status 200 and report errors in the body.
@@ -47,18 +47,18 @@ fn describe_content<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &
         return;
     }
     schema.iter().for_each(|schema| schema::describe_answer(texts, schema));
-    let own = schema.as_ref().and_then(|schema| texts.document().follow(schema.clone()).ok());
+    let own = schema.as_ref().and_then(|schema| schema.follow().ok());
     for holder in [Some(media), own.as_ref()].into_iter().flatten() {
         holder.member("example").iter().for_each(|example| show_example(texts, status, example));
     }
 }
 
-fn named_examples<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &LocatedValue<'d>) {
+fn named_examples(texts: &mut DocTextCollector, status: &str, media: &LocatedValue<'_>) {
     if !is_error(status) {
         return;
     }
     for (name, example) in media.member("examples").iter().flat_map(LocatedValue::members) {
-        let Ok(example) = texts.document().follow(example) else { continue };
+        let Ok(example) = example.follow() else { continue };
         texts.member(&example, "summary", name);
         texts.member(&example, "description", name);
         example.member("value").iter().for_each(|value| show_example(texts, status, value));
@@ -66,7 +66,7 @@ fn named_examples<'d>(texts: &mut DocTextCollector<'d>, status: &str, media: &Lo
 }
 
 /// Adds an example of a response with `status`.
-fn show_example(texts: &mut DocTextCollector<'_>, status: &str, example: &LocatedValue<'_>) {
+fn show_example(texts: &mut DocTextCollector, status: &str, example: &LocatedValue<'_>) {
     let text = match example.value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

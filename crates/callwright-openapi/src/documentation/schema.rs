@@ -29,12 +29,12 @@ impl PropertySelection {
 }
 
 /// Describes `schema` and its subschemas. `name` is its name (may be empty).
-pub(crate) fn describe<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>, name: &str) {
+pub(crate) fn describe(texts: &mut DocTextCollector, schema: &LocatedValue<'_>, name: &str) {
     visit(texts, schema, name, MAX_LEVELS, PropertySelection::Request);
 }
 
 /// Describes the values of `schema`; its description has already been added.
-pub(super) fn describe_values<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>, name: &str) {
+pub(super) fn describe_values(texts: &mut DocTextCollector, schema: &LocatedValue<'_>, name: &str) {
     values(texts, schema, name);
     if let Some(items) = schema.member("items") {
         describe(texts, &items, name);
@@ -42,25 +42,25 @@ pub(super) fn describe_values<'d>(texts: &mut DocTextCollector<'d>, schema: &Loc
 }
 
 /// Describes the `schema` of a response and its subschemas.
-pub(super) fn describe_answer<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>) {
+pub(super) fn describe_answer(texts: &mut DocTextCollector, schema: &LocatedValue<'_>) {
     visit(texts, schema, "", MAX_LEVELS, PropertySelection::Answer);
 }
 
 /// Describes only those properties below `schema` whose names suggest errors.
-pub(super) fn describe_errors<'d>(texts: &mut DocTextCollector<'d>, schema: &LocatedValue<'d>) {
+pub(super) fn describe_errors(texts: &mut DocTextCollector, schema: &LocatedValue<'_>) {
     visit(texts, schema, "", MAX_LEVELS, PropertySelection::Errors);
 }
 
 /// Visits each schema once, so that the work is bounded by the document's size and not by the number of paths through
 /// it.
-fn visit<'d>(
-    texts: &mut DocTextCollector<'d>,
-    schema: &LocatedValue<'d>,
+fn visit(
+    texts: &mut DocTextCollector,
+    schema: &LocatedValue<'_>,
     name: &str,
     levels: usize,
     selection: PropertySelection,
 ) {
-    let Ok(target) = texts.document().follow(schema.clone()) else { return };
+    let Ok(target) = schema.follow() else { return };
     let is_selected = selection != PropertySelection::Errors || speaks_of_errors(name);
     if is_selected && schema.at != target.at {
         texts.member(schema, "description", name);
@@ -97,13 +97,13 @@ fn speaks_of_errors(name: &str) -> bool {
     name.contains("error") || name.contains("warning")
 }
 
-fn one_value(texts: &mut DocTextCollector<'_>, schema: &LocatedValue<'_>, value: &str) {
+fn one_value(texts: &mut DocTextCollector, schema: &LocatedValue<'_>, value: &str) {
     let key = if schema.text("description").is_some() { "description" } else { "title" };
     texts.member(schema, key, &format!("`{value}`"));
 }
 
 /// Adds the allowed values in one line, and the description of each value if an extension has one.
-fn values(texts: &mut DocTextCollector<'_>, schema: &LocatedValue<'_>, name: &str) {
+fn values(texts: &mut DocTextCollector, schema: &LocatedValue<'_>, name: &str) {
     let Some(list) = schema.member("enum") else { return };
     let values: Vec<String> = list.items().take(MAX_VALUES).map(|item| plain(item.value)).collect();
     let explained = schema.members().find(|(key, _)| {

@@ -12,7 +12,7 @@ fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
     root.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let document = ApiDocument::new(root, Path::new("shop/pets.yaml")).unwrap();
     let found = operations(&document).0.remove(0);
-    let parameters = lists(&document, &found, &mut LoadNotes::default()).unwrap().parameters;
+    let parameters = lists(&found, &mut LoadNotes::default()).unwrap().parameters;
     let texts = of_operation(&document, &found.path_item, &found.operation, &parameters, None);
     texts.into_iter().map(|text| (text.text, text.source)).collect()
 }

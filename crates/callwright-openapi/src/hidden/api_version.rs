@@ -41,14 +41,13 @@ impl ApiVersion {
     /// Returns the value for `parameter` and the reason; `None` if it is another parameter or nothing is evident.
     pub(super) fn value(
         &self,
-        document: &ApiDocument,
         parameter: &OperationParameter<'_>,
         survey: &ParameterSurvey,
     ) -> Option<(Value, &'static str)> {
         if !NAMES.contains(&name_words(&parameter.name).join("_").as_str()) {
             return None;
         }
-        let schema = parameter.schema.clone().and_then(|schema| document.follow(schema).ok());
+        let schema = parameter.schema.clone().and_then(|schema| schema.follow().ok());
         if let Some(version) = self.info.as_deref().filter(|version| accepts(schema.as_ref(), version))
             && self.is_convention(parameter, schema.as_ref(), survey)
         {

@@ -151,13 +151,9 @@ impl HiddenParameterRules {
     }
 
     /// Returns the parameter for the version of the API with its value.
-    pub(super) fn version(
-        &self,
-        document: &ApiDocument,
-        parameters: &[OperationParameter<'_>],
-    ) -> Option<FixedParameter> {
+    pub(super) fn version(&self, parameters: &[OperationParameter<'_>]) -> Option<FixedParameter> {
         parameters.iter().find_map(|parameter| {
-            let (value, reason) = self.version.value(document, parameter, &self.survey)?;
+            let (value, reason) = self.version.value(parameter, &self.survey)?;
             Some(FixedParameter { name: parameter.name.clone(), location: parameter.location, value, reason })
         })
     }

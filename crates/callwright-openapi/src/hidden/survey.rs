@@ -34,7 +34,7 @@ impl ParameterSurvey {
             let mut names = HashSet::new();
             for holder in operation.path_items.iter().chain([&operation.operation]) {
                 for entry in holder.member("parameters").iter().flat_map(LocatedValue::items) {
-                    let Ok(at) = document.follow(entry) else { continue };
+                    let Ok(at) = entry.follow() else { continue };
                     let Some(name) = at.text("name") else { continue };
                     seen.extend(location(&at).map(|location| (name, location)));
                     names.insert(name);

@@ -78,7 +78,7 @@ pub(crate) fn toolset_from(
     let LoadedOperations { mut loaded, skipped: unreadable } = read_operations(&sources, &names, reader, &mut notes);
     skipped.extend(unreadable);
 
-    attach_links(document, &mut loaded);
+    attach_links(&mut loaded);
     let mut loaded: Vec<Operation> = loaded.into_iter().map(|(_, operation)| operation).collect();
     loaded.shrink_to_fit();
     let required = loaded.iter().flat_map(|operation| &operation.security).flatten();

@@ -43,7 +43,7 @@ pub(crate) fn operations(document: &ApiDocument) -> (Vec<DocumentOperation<'_>>,
     collector.paths(&paths);
     if paths.reference().is_some() {
         // The specification does not allow `$ref` here, but authors of multi-file documents use it.
-        match document.follow(paths.clone()) {
+        match paths.follow() {
             Ok(target) => collector.paths(&target),
             Err(error) => collector.skip("paths", format!("{}: {error}", paths.at)),
         }
@@ -82,7 +82,7 @@ impl<'d> OperationCollector<'d> {
         let mut broken = None;
         while let Some(last) = chain.last().filter(|last| last.reference().is_some()).cloned() {
             // The chain as a whole must end.
-            let end = self.document.follow(last.clone());
+            let end = last.follow();
             let target = end.and_then(|_| self.document.lookup(last.reference().unwrap_or_default(), last.at.file()));
             match target {
                 Ok(target) => chain.push(target),

@@ -5,7 +5,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use crate::Operation;
-use crate::document::{ApiDocument, DocumentSchema, LocatedValue, Version};
+use crate::document::{LocatedValue, Version};
 use crate::load::operation_list::DocumentOperation;
 use crate::request::binding::BodyFormat;
 use crate::request::media_type::SendableMediaType;
@@ -29,15 +29,15 @@ type OutputKey = (usize, Option<String>);
 
 impl OutputReader {
     /// Returns the fields of the first successful response with a JSON body.
-    pub(crate) fn fields<'d>(&mut self, document: &'d ApiDocument, operation: &LocatedValue<'d>) -> Arc<[OutputField]> {
-        let Some(schema) = responses(document, operation).find_map(|response| schema_of(document, &response)) else {
+    pub(crate) fn fields<'d>(&mut self, operation: &LocatedValue<'d>) -> Arc<[OutputField]> {
+        let Some(schema) = responses(operation).find_map(|response| schema_of(&response)) else {
             return Arc::default();
         };
         let key = key(&schema);
         if let Some(fields) = self.by_schema.get(&key) {
             return Arc::clone(fields);
         }
-        let mut fields = fields_of(DocumentSchema { document, at: schema });
+        let mut fields = fields_of(schema);
         for field in &mut fields {
             self.share(field);
         }
@@ -76,20 +76,20 @@ fn key(schema: &LocatedValue<'_>) -> OutputKey {
 }
 
 /// Returns the successful responses, those with a single status first.
-fn responses<'d>(document: &'d ApiDocument, operation: &LocatedValue<'d>) -> impl Iterator<Item = LocatedValue<'d>> {
+fn responses<'d>(operation: &LocatedValue<'d>) -> impl Iterator<Item = LocatedValue<'d>> {
     let mut found: Vec<(&str, LocatedValue<'d>)> = Vec::new();
     for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         if !status.starts_with('2') {
             continue;
         }
-        found.extend(document.follow(response).ok().map(|response| (status.as_str(), response)));
+        found.extend(response.follow().ok().map(|response| (status.as_str(), response)));
     }
     found.sort_by_key(|(status, _)| status.bytes().all(|byte| byte.is_ascii_digit()).then_some(*status).is_none());
     found.into_iter().map(|(_, response)| response)
 }
 
-fn schema_of<'d>(document: &ApiDocument, response: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
-    if document.version == Version::V2_0 {
+fn schema_of<'d>(response: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
+    if response.document.version == Version::V2_0 {
         return response.member("schema");
     }
     let content = response.member("content")?;
@@ -100,14 +100,14 @@ fn schema_of<'d>(document: &ApiDocument, response: &LocatedValue<'d>) -> Option<
 
 /// Sets the links of each operation's successful responses (OpenAPI 3.1, section 4.8.20). Omits links that do not use
 /// a value of the body, and links to operations that are not tools.
-pub(crate) fn attach_links(document: &ApiDocument, loaded: &mut [(&DocumentOperation<'_>, Operation)]) {
+pub(crate) fn attach_links(loaded: &mut [(&DocumentOperation<'_>, Operation)]) {
     let mut links: Vec<Vec<OutputLink>> = Vec::with_capacity(loaded.len());
     let targets = LinkTargets::new(loaded);
     for (source, _) in loaded.iter() {
         let mut of_operation = Vec::new();
-        for response in responses(document, &source.operation) {
+        for response in responses(&source.operation) {
             for (_, link) in response.member("links").iter().flat_map(LocatedValue::members) {
-                let Ok(link) = document.follow(link) else { continue };
+                let Ok(link) = link.follow() else { continue };
                 of_operation.extend(targets.links_of(&link));
             }
         }

@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use http::Method;
 use serde_json::Value;
 
-use crate::document::{ApiDocument, DocumentSchema, LocatedValue, Version};
+use crate::document::{LocatedValue, Version};
 use crate::request::binding::{Binding, BodyFormat};
 use crate::request::media_type::SendableMediaType;
 use crate::swagger;
@@ -37,12 +37,7 @@ const CHOOSERS: &str = "fields field select exclude omit only include prefer fie
 const STATUSES: RangeInclusive<u16> = 200..=203;
 
 /// Returns the documented guarantees of an operation's successful responses, responses with a single status first.
-pub(crate) fn promises<'d>(
-    document: &'d ApiDocument,
-    operation: &LocatedValue<'d>,
-    method: &Method,
-    bindings: &[Binding],
-) -> Vec<Promise> {
+pub(crate) fn promises<'d>(operation: &LocatedValue<'d>, method: &Method, bindings: &[Binding]) -> Vec<Promise> {
     if *method == Method::HEAD {
         return Vec::new();
     }
@@ -50,8 +45,8 @@ pub(crate) fn promises<'d>(
     let mut promises: Vec<Promise> = Vec::new();
     for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
         let Some(statuses) = statuses_of(status) else { continue };
-        let Ok(response) = document.follow(response) else { continue };
-        let Some(mut promise) = of_response(document, operation, &response, statuses) else { continue };
+        let Ok(response) = response.follow() else { continue };
+        let Some(mut promise) = of_response(operation, &response, statuses) else { continue };
         promise.value = promise.value.filter(|_| !is_chosen);
         promises.push(promise);
     }
@@ -69,16 +64,15 @@ fn statuses_of(status: &str) -> Option<RangeInclusive<u16>> {
 
 /// Returns the guarantees of one response; `None` if there are none.
 fn of_response<'d>(
-    document: &'d ApiDocument,
     operation: &LocatedValue<'d>,
     response: &LocatedValue<'d>,
     statuses: RangeInclusive<u16>,
 ) -> Option<Promise> {
-    let (only_json, schemas) = match document.version {
-        Version::V2_0 => in_swagger(document, operation, response)?,
+    let (only_json, schemas) = match response.document.version {
+        Version::V2_0 => in_swagger(operation, response)?,
         _ => in_content(response)?,
     };
-    let mut values = schemas.iter().map(|schema| value_of(document, schema.as_ref()?, true));
+    let mut values = schemas.iter().map(|schema| value_of(schema.as_ref()?, true));
     let first = values.next().flatten();
     // Several JSON media types describe variants of the response; the server may send any of them.
     let value = first.filter(|first| values.all(|other| other.as_ref() == Some(first)));
@@ -103,13 +97,9 @@ fn in_content<'d>(response: &LocatedValue<'d>) -> Option<(bool, Schemas<'d>)> {
     (!schemas.is_empty()).then_some((only_json, schemas))
 }
 
-fn in_swagger<'d>(
-    document: &'d ApiDocument,
-    operation: &LocatedValue<'d>,
-    response: &LocatedValue<'d>,
-) -> Option<(bool, Schemas<'d>)> {
+fn in_swagger<'d>(operation: &LocatedValue<'d>, response: &LocatedValue<'d>) -> Option<(bool, Schemas<'d>)> {
     let schema = response.member("schema")?;
-    let produced = swagger::media_types(document, operation, "produces");
+    let produced = swagger::media_types(operation, "produces");
     let json = produced.iter().filter(|media_type| is_json(media_type)).count();
     (json > 0).then(|| (json == produced.len(), vec![Some(schema)]))
 }
@@ -119,8 +109,8 @@ fn is_json(media_type: &str) -> bool {
     !media_type.contains('*') && SendableMediaType::new(media_type).format == BodyFormat::Json
 }
 
-fn value_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>, may_wrap: bool) -> Option<PromisedValue> {
-    let views = Views::new(DocumentSchema { document, at: schema.clone() });
+fn value_of<'d>(schema: &LocatedValue<'d>, may_wrap: bool) -> Option<PromisedValue> {
+    let views = Views::new(schema.clone());
     let has_alternatives = ["oneOf", "anyOf", "if", "not"].iter().any(|keyword| views.values(keyword).next().is_some());
     if has_alternatives || !views.is_complete() {
         return None;
@@ -142,15 +132,15 @@ fn value_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>, may_wrap: 
             let mut wrapped = None;
             if let Some(name) = required.iter().find(|name| may_wrap && is_among(WRAPPERS, &letters(name))) {
                 let property = views.properties().find(|(property, _)| property == name);
-                let held = property.and_then(|(_, node)| value_of(document, &node.at, false));
+                let held = property.and_then(|(_, node)| value_of(&node, false));
                 wrapped = held.filter(PromisedValue::demands_content).map(|held| (name.clone(), Box::new(held)));
             }
             PromisedShape::Object { required, least: least("minProperties"), wrapped }
         }
         _ => return None,
     };
-    let has_flag = |(node, _): (&DocumentSchema<'_>, _)| {
-        ["nullable", "x-nullable"].iter().any(|keyword| node.at.flag(keyword) == Some(true))
+    let has_flag = |(node, _): (&LocatedValue<'_>, _)| {
+        ["nullable", "x-nullable"].iter().any(|keyword| node.flag(keyword) == Some(true))
     };
     let nullable = views.iter().any(has_flag) || views.types().any(|name| name == "null");
     Some(PromisedValue { nullable, shape })
@@ -162,12 +152,12 @@ fn is_filled(value: &Value) -> bool {
 
 /// Returns the members that a response must have, without those for requests only (OpenAPI 3.0.4, Schema Object,
 /// `writeOnly`).
-fn required(views: &Views<'_, DocumentSchema<'_>>) -> Vec<String> {
+fn required(views: &Views<'_, LocatedValue<'_>>) -> Vec<String> {
     let mut required: Vec<String> = Vec::new();
     for name in views.required() {
         let schema = views.member(name);
         let is_sent_only =
-            schema.is_some_and(|schema| schema.iter().any(|(node, _)| node.at.flag("writeOnly") == Some(true)));
+            schema.is_some_and(|schema| schema.iter().any(|(node, _)| node.flag("writeOnly") == Some(true)));
         if !is_sent_only && required.len() < MAX_REQUIRED && !required.iter().any(|added| added == name) {
             required.push(name.to_owned());
         }

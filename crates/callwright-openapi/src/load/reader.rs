@@ -28,7 +28,6 @@ use callwright_types::{DocText, OperationRef, Owner, Tool, ToolKind};
 
 /// Converts the operations of one document.
 pub(crate) struct OperationReader<'d> {
-    document: &'d ApiDocument,
     subtypes: &'d Subtypes<'d>,
     toolset: &'d str,
     limits: &'d DocumentLimits,
@@ -49,7 +48,6 @@ impl<'d> OperationReader<'d> {
         hidden: &'d HiddenParameterRules,
     ) -> Self {
         Self {
-            document,
             subtypes,
             toolset,
             limits,
@@ -73,15 +71,15 @@ impl<'d> OperationReader<'d> {
         notes: &mut LoadNotes,
     ) -> Result<Operation, String> {
         let DocumentOperation { path_item, operation, .. } = source;
-        let (written, mut body) = request(self.document, source, notes)?;
-        let documentation = documentation::of_operation(self.document, path_item, operation, &written, body.as_ref());
+        let (written, mut body) = request(source, notes)?;
+        let documentation = documentation::of_operation(path_item, operation, &written, body.as_ref());
         let TemplateParameters { path, mut parameters } = match_template(source, written, notes)?;
-        let mut security = security::requirements(self.document, operation, notes);
+        let mut security = security::requirements(operation, notes);
         self.hidden.take(&mut parameters, &mut security, notes);
         self.hidden.take_fields(&mut body, &security, notes);
-        let version = self.hidden.version(self.document, &parameters);
-        let mut joined = join(self.document, self.subtypes, parameters, body, notes);
-        let idempotency_key = take_key(self.document, &source.method, &mut joined, notes);
+        let version = self.hidden.version(&parameters);
+        let mut joined = join(self.subtypes, parameters, body, notes);
+        let idempotency_key = take_key(&source.method, &mut joined, notes);
         let mut fixed: Vec<FixedArgument> =
             version.and_then(|version| take_fixed(&mut joined, version, notes)).into_iter().collect();
         let ToolSchema { schema, single_values } =
@@ -102,15 +100,15 @@ impl<'d> OperationReader<'d> {
             method: source.method.clone(),
             path,
             servers: self.servers.servers_of(path_item, operation, notes),
-            outputs: self.outputs.fields(self.document, operation),
+            outputs: self.outputs.fields(operation),
             links: Vec::new(),
-            promises: promises(self.document, operation, &source.method, &joined.bindings),
+            promises: promises(operation, &source.method, &joined.bindings),
             bindings: joined.bindings,
             body: joined.body,
             idempotency_key,
             fixed,
             security,
-            produces: produces(self.document, operation),
+            produces: produces(operation),
             tags: tags(operation),
             deprecated: operation.flag("deprecated") == Some(true),
             documentation: documentation.into_iter().map(|text| shared(&mut self.texts, Arc::new(text))).collect(),
@@ -147,13 +145,12 @@ fn take_fixed(
 /// Parses parameters and body. A `requestBody` takes precedence over a body among the parameters, which documents
 /// migrated from Swagger 2.0 may still have.
 pub(crate) fn request<'d>(
-    document: &'d ApiDocument,
     source: &DocumentOperation<'d>,
     notes: &mut LoadNotes,
 ) -> Result<(Vec<OperationParameter<'d>>, Option<OperationBody<'d>>), String> {
-    let lists = lists(document, source, notes)?;
-    let Some(body) = body(document, &source.operation, notes)? else {
-        return swagger::request(document, source, lists, notes);
+    let lists = lists(source, notes)?;
+    let Some(body) = body(&source.operation, notes)? else {
+        return swagger::request(source, lists, notes);
     };
     if lists.has_body() {
         notes.remark("the parameters have a body beside `requestBody`; it is left out");
@@ -169,13 +166,13 @@ fn tags(operation: &LocatedValue<'_>) -> Vec<String> {
 
 /// Returns the distinct media types of the successful responses; of all responses if the successful ones have no
 /// content.
-fn produces(document: &ApiDocument, operation: &LocatedValue<'_>) -> Vec<String> {
-    if document.version == Version::V2_0 {
-        return swagger::media_types(document, operation, "produces").into_iter().map(str::to_owned).collect();
+fn produces(operation: &LocatedValue<'_>) -> Vec<String> {
+    if operation.document.version == Version::V2_0 {
+        return swagger::media_types(operation, "produces").into_iter().map(str::to_owned).collect();
     }
     let (mut successful, mut all): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
-        let Ok(response) = document.follow(response) else { continue };
+        let Ok(response) = response.follow() else { continue };
         for (media_type, _) in response.member("content").iter().flat_map(LocatedValue::members) {
             if status.starts_with('2') && !successful.contains(media_type) {
                 successful.push(media_type.clone());

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location};
 use crate::request::body::{BodyProperty, OperationBody, PlainBody};
@@ -37,7 +37,6 @@ pub(crate) struct JoinedArguments<'d> {
 
 /// Joins parameters and body without name collisions: parameters in the order of the document, then the body.
 pub(crate) fn join<'d>(
-    document: &'d ApiDocument,
     subtypes: &Subtypes<'d>,
     parameters: Vec<OperationParameter<'d>>,
     body: Option<OperationBody<'d>>,
@@ -46,11 +45,11 @@ pub(crate) fn join<'d>(
     let names = argument_names(&parameters);
     let mut joined = JoinedArguments { arguments: Vec::new(), bindings: Vec::new(), body: None, variants: None };
     for (parameter, name) in parameters.into_iter().zip(names) {
-        joined.arguments.push(argument(document, &parameter, &name));
+        joined.arguments.push(argument(&parameter, &name));
         joined.bindings.push(binding(parameter, name));
     }
     if let Some(body) = body {
-        joined.add_body(document, subtypes, body, notes);
+        joined.add_body(subtypes, body, notes);
     }
     joined
 }
@@ -71,16 +70,10 @@ impl<'d> JoinedArguments<'d> {
 
     /// Makes each property of the body an argument if no property has a parameter's name; otherwise the whole body is
     /// one argument.
-    fn add_body(
-        &mut self,
-        document: &'d ApiDocument,
-        subtypes: &Subtypes<'d>,
-        body: OperationBody<'d>,
-        notes: &mut LoadNotes,
-    ) {
+    fn add_body(&mut self, subtypes: &Subtypes<'d>, body: OperationBody<'d>, notes: &mut LoadNotes) {
         let taken: HashSet<String> = self.arguments.iter().map(|argument| argument.name.clone()).collect();
-        let plain = body.plain_properties(document, subtypes);
-        let content = body.content(document);
+        let plain = body.plain_properties(subtypes);
+        let content = body.content();
         let is_free =
             plain.as_ref().is_some_and(|plain| plain.properties.iter().all(|property| !taken.contains(property.name)));
         let shape = match plain.filter(|_| is_free) {
@@ -90,7 +83,7 @@ impl<'d> JoinedArguments<'d> {
                 }
                 let names: Vec<&'d str> = properties.iter().map(|property| property.name).collect();
                 let members = members(&properties, &taken);
-                let examples = examples_of_body(document, body.at.as_ref(), body.schema.as_ref());
+                let examples = examples_of_body(body.at.as_ref(), body.schema.as_ref());
                 for (property, member) in properties.into_iter().zip(&members) {
                     let hints = [
                         file_hint(&body, property.name),
@@ -113,7 +106,7 @@ impl<'d> JoinedArguments<'d> {
             }
             None => {
                 let name = free_name(BODY_ARGUMENT, &taken);
-                self.arguments.push(whole_body(document, &body, &content, name.clone(), notes));
+                self.arguments.push(whole_body(&body, &content, name.clone(), notes));
                 BodyShape::Argument(name)
             }
         };
@@ -177,13 +170,13 @@ fn argument_names(parameters: &[OperationParameter<'_>]) -> Vec<String> {
     offered_names(&names.iter().map(String::as_str).collect::<Vec<_>>(), &HashSet::new())
 }
 
-fn argument<'d>(document: &'d ApiDocument, parameter: &OperationParameter<'d>, name: &str) -> ObjectArgument<'d> {
+fn argument<'d>(parameter: &OperationParameter<'d>, name: &str) -> ObjectArgument<'d> {
     ObjectArgument {
         name: name.to_owned(),
         schema: parameter.schema.clone().map_or_else(|| undescribed(parameter.location), ArgumentSchema::Document),
         part: if parameter.location == Location::Path { RequestPart::Path } else { RequestPart::Parameter },
         description: parameter.description,
-        examples: examples_of_parameter(document, &parameter.at),
+        examples: examples_of_parameter(&parameter.at),
         hint: sent_as(name, &parameter.name),
         required: parameter.required,
         empty: match parameter.location {
@@ -230,7 +223,6 @@ fn property_argument(property: BodyProperty<'_>) -> ObjectArgument<'_> {
 /// Returns the argument for a whole body. If its media type has no JSON representation, the argument is the text or
 /// the file to send.
 fn whole_body<'d>(
-    document: &'d ApiDocument,
     body: &OperationBody<'d>,
     content: &Content,
     name: String,
@@ -238,10 +230,10 @@ fn whole_body<'d>(
 ) -> ObjectArgument<'d> {
     ObjectArgument {
         name,
-        schema: whole_schema(document, body, content, notes),
+        schema: whole_schema(body, content, notes),
         part: RequestPart::Body,
         description: body.description,
-        examples: examples_of_body(document, body.at.as_ref(), None),
+        examples: examples_of_body(body.at.as_ref(), None),
         hint: whole_hint(body, content),
         required: body.required,
         empty: EmptyValueRule::AsDescribed,
@@ -249,15 +241,10 @@ fn whole_body<'d>(
     }
 }
 
-fn whole_schema<'d>(
-    document: &'d ApiDocument,
-    body: &OperationBody<'d>,
-    content: &Content,
-    notes: &mut LoadNotes,
-) -> ArgumentSchema<'d> {
+fn whole_schema<'d>(body: &OperationBody<'d>, content: &Content, notes: &mut LoadNotes) -> ArgumentSchema<'d> {
     let is_structured = match body.format {
         BodyFormat::Xml | BodyFormat::Yaml => body.schema.is_some(),
-        BodyFormat::Text | BodyFormat::Bytes => body.schema.as_ref().is_some_and(|schema| is_scalar(document, schema)),
+        BodyFormat::Text | BodyFormat::Bytes => body.schema.as_ref().is_some_and(|schema| is_scalar(schema)),
         _ => true,
     };
     match &body.schema {
@@ -299,38 +286,34 @@ fn whole_hint(body: &OperationBody<'_>, content: &Content) -> Option<String> {
 }
 
 /// Whether each value of the schema is a scalar, which has one text form.
-fn is_scalar(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
-    let Ok(schema) = document.follow(schema.clone()) else { return false };
+fn is_scalar(schema: &LocatedValue<'_>) -> bool {
+    let Ok(schema) = schema.follow() else { return false };
     schema.text("type").is_some_and(|name| matches!(name, "string" | "number" | "integer" | "boolean" | "file"))
 }
 
 /// Returns the examples of a Parameter Object, in the order of the document.
-fn examples_of_parameter<'d>(document: &'d ApiDocument, parameter: &LocatedValue<'d>) -> Vec<&'d Value> {
-    let mut examples = examples_beside(document, parameter);
+fn examples_of_parameter<'d>(parameter: &LocatedValue<'d>) -> Vec<&'d Value> {
+    let mut examples = examples_beside(parameter);
     for (_, media) in parameter.member("content").iter().flat_map(LocatedValue::members) {
-        examples.extend(examples_beside(document, &media));
+        examples.extend(examples_beside(&media));
     }
     examples
 }
 
 /// Returns the examples of a body from its Request Body Object and its schema.
-fn examples_of_body<'d>(
-    document: &'d ApiDocument,
-    body: Option<&LocatedValue<'d>>,
-    schema: Option<&LocatedValue<'d>>,
-) -> Vec<&'d Value> {
+fn examples_of_body<'d>(body: Option<&LocatedValue<'d>>, schema: Option<&LocatedValue<'d>>) -> Vec<&'d Value> {
     let media = body.and_then(|body| body.member("content"));
     let mut examples: Vec<&Value> =
-        media.iter().flat_map(LocatedValue::members).flat_map(|(_, media)| examples_beside(document, &media)).collect();
-    let schema = schema.and_then(|schema| document.follow(schema.clone()).ok());
+        media.iter().flat_map(LocatedValue::members).flat_map(|(_, media)| examples_beside(&media)).collect();
+    let schema = schema.and_then(|schema| schema.follow().ok());
     examples.extend(schema.and_then(|schema| schema.value.get("example")));
     examples
 }
 
 /// Returns `example` and the values of `examples`, which may be `$ref`s.
-fn examples_beside<'d>(document: &'d ApiDocument, holder: &LocatedValue<'d>) -> Vec<&'d Value> {
+fn examples_beside<'d>(holder: &LocatedValue<'d>) -> Vec<&'d Value> {
     let own = holder.value.get("example").or_else(|| holder.value.get(EXAMPLE_EXTENSION));
     let named = holder.member("examples");
-    let named = named.iter().flat_map(LocatedValue::members).filter_map(|(_, example)| document.follow(example).ok());
+    let named = named.iter().flat_map(LocatedValue::members).filter_map(|(_, example)| example.follow().ok());
     own.into_iter().chain(named.filter_map(|example| example.value.get("value"))).collect()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::{BodyFormat, Content, Encoding};
 use crate::request::content::content;
@@ -59,29 +59,28 @@ pub(crate) struct PlainBody<'d> {
 ///
 /// Returns an error text if the Request Body Object cannot be resolved or is not an object.
 pub(crate) fn body<'d>(
-    document: &'d ApiDocument,
     operation: &LocatedValue<'d>,
     notes: &mut LoadNotes,
 ) -> Result<Option<OperationBody<'d>>, String> {
     let Some(body) = operation.member("requestBody").filter(|body| !body.value.is_null()) else { return Ok(None) };
     let position = body.at.clone();
-    let body = document.follow(body).map_err(|error| format!("request body {position}: {error}"))?;
+    let body = body.follow().map_err(|error| format!("request body {position}: {error}"))?;
     if !body.value.is_object() {
         return Err(format!("request body {position} is not an object"));
     }
-    let (sendable, media) = best_media(document, &body).unwrap_or_else(|| {
+    let (sendable, media) = best_media(&body).unwrap_or_else(|| {
         notes.remark_at(&position, "the request body has no media type; it is sent as JSON");
         (SendableMediaType::new("application/json"), body.clone())
     });
     let schema = schema(&media);
-    let schema = schema.filter(|schema| match document.follow(schema.clone()) {
+    let schema = schema.filter(|schema| match schema.follow() {
         Ok(_) => true,
         Err(error) => {
             notes.remark(format!("schema of the request body {}: {error}; any value is accepted", schema.at));
             false
         }
     });
-    let encoding = encodings(document, &media, schema.as_ref(), sendable.format, notes);
+    let encoding = encodings(&media, schema.as_ref(), sendable.format, notes);
     Ok(Some(OperationBody {
         media_type: sendable.media_type,
         format: sendable.format,
@@ -96,13 +95,13 @@ pub(crate) fn body<'d>(
 
 /// Returns the preferred Media Type Object with its encoding. Tolerates documents that omit the media type level, or
 /// the type before the slash.
-fn best_media<'d>(document: &'d ApiDocument, body: &LocatedValue<'d>) -> Option<(SendableMediaType, LocatedValue<'d>)> {
+fn best_media<'d>(body: &LocatedValue<'d>) -> Option<(SendableMediaType, LocatedValue<'d>)> {
     let content = body.member("content")?;
     let best = content
         .members()
         .filter(|(key, _)| key.contains('/'))
-        .map(|(key, media)| (SendableMediaType::new(key), document.follow(media.clone()).unwrap_or(media)))
-        .min_by_key(|(sendable, media)| (loses_files(document, &content, sendable, media), sendable.rank()));
+        .map(|(key, media)| (SendableMediaType::new(key), media.follow().unwrap_or(media)))
+        .min_by_key(|(sendable, media)| (loses_files(&content, sendable, media), sendable.rank()));
     best.or_else(|| {
         content.value.as_object().filter(|members| !members.is_empty())?;
         let named = content.members().find(|(key, media)| media.value.is_object() && *key != "schema");
@@ -131,10 +130,10 @@ fn is_schema(value: &LocatedValue<'_>) -> bool {
 
 impl<'d> OperationBody<'d> {
     /// Returns the kind of the value for XML and binary bodies.
-    pub(crate) fn content(&self, document: &ApiDocument) -> Content {
+    pub(crate) fn content(&self) -> Content {
         match (self.format, &self.schema) {
-            (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::new(document, schema)),
-            (BodyFormat::Bytes, schema) => match content(document, schema.as_ref(), None) {
+            (BodyFormat::Xml, Some(schema)) => Content::Xml(XmlShape::new(schema)),
+            (BodyFormat::Bytes, schema) => match content(schema.as_ref(), None) {
                 Content::Base64 => Content::Base64,
                 _ => Content::File,
             },
@@ -145,15 +144,15 @@ impl<'d> OperationBody<'d> {
     /// Returns the properties if each of them can be an argument and the schema has no other constraint on the body:
     /// an object without `additionalProperties`. An optional body with required properties does not qualify, because
     /// its properties must be given all together or not at all.
-    pub(crate) fn plain_properties(&self, document: &'d ApiDocument, subtypes: &Subtypes<'d>) -> Option<PlainBody<'d>> {
+    pub(crate) fn plain_properties(&self, subtypes: &Subtypes<'d>) -> Option<PlainBody<'d>> {
         if !self.format.has_members() {
             return None;
         }
         if !self.fields.is_empty() {
             return Some(PlainBody { properties: self.fields.clone(), variants: None });
         }
-        let schema = document.follow(self.schema.clone()?).ok()?;
-        let (schema, variants) = match polymorphic(document, subtypes, &schema) {
+        let schema = self.schema.clone()?.follow().ok()?;
+        let (schema, variants) = match polymorphic(subtypes, &schema) {
             Some((schema, variants)) => (schema, Some(variants)),
             None => (schema, None),
         };
@@ -169,7 +168,7 @@ impl<'d> OperationBody<'d> {
             return None;
         }
         let required: Vec<&str> = names(members, "required");
-        let hidden = read_only_names(document, members, schema.at.file());
+        let hidden = read_only_names(schema.document, schema.value, schema.at.file());
         let described = schema.member("properties")?;
         let described = described.members().map(|(name, schema)| BodyProperty {
             name,
@@ -198,12 +197,8 @@ impl<'d> OperationBody<'d> {
 }
 
 /// Returns the schema with variants that `schema` is, or that it alone refers to in `allOf`.
-fn polymorphic<'d>(
-    document: &'d ApiDocument,
-    subtypes: &Subtypes<'d>,
-    schema: &LocatedValue<'d>,
-) -> Option<(LocatedValue<'d>, Variants<'d>)> {
-    if let Some(variants) = subtypes.variants(document, schema) {
+fn polymorphic<'d>(subtypes: &Subtypes<'d>, schema: &LocatedValue<'d>) -> Option<(LocatedValue<'d>, Variants<'d>)> {
+    if let Some(variants) = subtypes.variants(schema) {
         return Some((schema.clone(), variants));
     }
     let branches: Vec<LocatedValue<'d>> = schema.member("allOf")?.items().collect();
@@ -212,8 +207,8 @@ fn polymorphic<'d>(
     else {
         return None;
     };
-    let only = document.follow(only.clone()).ok()?;
-    subtypes.variants(document, &only).map(|variants| (only, variants))
+    let only = only.follow().ok()?;
+    subtypes.variants(&only).map(|variants| (only, variants))
 }
 
 /// Returns the names listed in the array `keyword`, without duplicates.
@@ -243,16 +238,9 @@ pub(crate) fn is_plain_object(members: &Map<String, Value>, alternatives: &[&str
 }
 
 /// Whether the media type would write files of the body as text although the document also offers a multipart type.
-fn loses_files(
-    document: &ApiDocument,
-    offered: &LocatedValue<'_>,
-    sendable: &SendableMediaType,
-    media: &LocatedValue<'_>,
-) -> bool {
+fn loses_files(offered: &LocatedValue<'_>, sendable: &SendableMediaType, media: &LocatedValue<'_>) -> bool {
     offered.members().any(|(key, _)| SendableMediaType::new(key).format == BodyFormat::Multipart)
         && sendable.format.has_members()
         && sendable.format != BodyFormat::Multipart
-        && properties(document, schema(media).as_ref())
-            .values()
-            .any(|schema| content(document, Some(schema), None) == Content::File)
+        && properties(schema(media).as_ref()).values().any(|schema| content(Some(schema), None) == Content::File)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::request::binding::Content;
 use crate::request::media_type::{is_binary, is_xml};
 use crate::request::xml::{XmlShape, branches};
@@ -16,22 +16,22 @@ pub(crate) const FILE_HINT: &str = "A file: its text as it is, or for other cont
 /// A file is (OpenAPI 3.0.4 and 3.1.1, Considerations for File Uploads; Swagger 2.0, Parameter Object) one of:
 /// `format: binary`, `type: file`, a `contentMediaType` that is binary, or a value that may be a string and is sent
 /// as a binary media type.
-pub(crate) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>, media_type: Option<&str>) -> Content {
+pub(crate) fn content(schema: Option<&LocatedValue<'_>>, media_type: Option<&str>) -> Content {
     let is_sent_as_bytes =
         media_type.is_some_and(|list| list.split(',').all(|media_type| is_binary(media_type.trim())));
     let Some(schema) = schema else {
         return if is_sent_as_bytes { Content::File } else { Content::Value };
     };
-    let parts = branches(document, schema);
+    let parts = branches(schema);
     if any_has(&parts, "type", &["array"]) || parts.iter().any(|part| part.member("items").is_some()) {
         let items = parts.iter().find_map(|part| part.member("items"));
         // Items that are arrays are not files: a part of a body cannot represent them.
-        return match items.filter(|items| !is_array(document, items)) {
-            Some(items) => content(document, Some(&items), media_type),
+        return match items.filter(|items| !is_array(items)) {
+            Some(items) => content(Some(&items), media_type),
             None => Content::Value,
         };
     }
-    let is_text = may_be_text(document, schema);
+    let is_text = may_be_text(schema);
     if any_has(&parts, "format", &["binary"]) || any_has(&parts, "type", &["file"]) {
         return Content::File;
     }
@@ -41,7 +41,7 @@ pub(crate) fn content(document: &ApiDocument, schema: Option<&LocatedValue<'_>>,
         return Content::Base64;
     }
     if media_type.is_some_and(is_xml) {
-        return Content::Xml(XmlShape::new(document, schema));
+        return Content::Xml(XmlShape::new(schema));
     }
     let media = parts.iter().find_map(|part| part.text("contentMediaType"));
     let is_file = is_text && (is_sent_as_bytes || media.is_some_and(is_binary));
@@ -55,19 +55,19 @@ fn any_has(parts: &[LocatedValue<'_>], keyword: &str, values: &[&str]) -> bool {
 
 /// Returns the media type of the schema's content (JSON Schema 2020-12 validation, section 8.4), or of its items'
 /// content.
-pub(crate) fn media_type_of<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Option<&'d str> {
-    let parts = branches(document, schema);
+pub(crate) fn media_type_of<'d>(schema: &LocatedValue<'d>) -> Option<&'d str> {
+    let parts = branches(schema);
     let own = parts.iter().find_map(|part| part.text("contentMediaType"));
     own.or_else(|| {
         let items = parts.iter().find_map(|part| part.member("items"))?;
-        branches(document, &items).iter().find_map(|part| part.text("contentMediaType"))
+        branches(&items).iter().find_map(|part| part.text("contentMediaType"))
     })
 }
 
 /// Whether the schema's types allow a string.
-fn may_be_text(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
+fn may_be_text(schema: &LocatedValue<'_>) -> bool {
     let mut types = Vec::new();
-    for part in branches(document, schema) {
+    for part in branches(schema) {
         match part.value.get("type") {
             Some(Value::String(name)) => types.push(name.as_str()),
             Some(Value::Array(names)) => types.extend(names.iter().filter_map(Value::as_str)),
@@ -78,8 +78,8 @@ fn may_be_text(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
     types.is_empty() || types.iter().any(|name| matches!(*name, "string" | "file"))
 }
 
-fn is_array(document: &ApiDocument, schema: &LocatedValue<'_>) -> bool {
-    branches(document, schema).iter().any(|part| part.text("type") == Some("array"))
+fn is_array(schema: &LocatedValue<'_>) -> bool {
+    branches(schema).iter().any(|part| part.text("type") == Some("array"))
 }
 
 #[cfg(test)]
@@ -89,11 +89,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::document::ApiDocument;
 
     fn of(schema: Value, media_type: Option<&str>) -> Content {
         let root = json!({"openapi": "3.1.0", "start": schema, "file": {"type": "string", "format": "binary"}});
         let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
-        content(&document, document.member("start").as_ref(), media_type)
+        content(document.member("start").as_ref(), media_type)
     }
 
     #[test]

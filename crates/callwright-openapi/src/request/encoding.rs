@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::{BodyFormat, Content, Encoding};
 use crate::request::content::{content, media_type_of};
@@ -13,12 +13,9 @@ use crate::request::xml::branches;
 use callwright_common::json::scalar_text;
 
 /// Returns the properties of a body's schema, including those of its `allOf` parts and alternatives.
-pub(crate) fn properties<'d>(
-    document: &'d ApiDocument,
-    schema: Option<&LocatedValue<'d>>,
-) -> BTreeMap<&'d str, LocatedValue<'d>> {
+pub(crate) fn properties<'d>(schema: Option<&LocatedValue<'d>>) -> BTreeMap<&'d str, LocatedValue<'d>> {
     let mut properties = BTreeMap::new();
-    for branch in schema.into_iter().flat_map(|schema| branches(document, schema)) {
+    for branch in schema.into_iter().flat_map(|schema| branches(schema)) {
         for (name, schema) in branch.member("properties").iter().flat_map(LocatedValue::members) {
             properties.entry(name.as_str()).or_insert(schema);
         }
@@ -28,7 +25,6 @@ pub(crate) fn properties<'d>(
 
 /// Returns the encodings of the properties that have an Encoding Object or are not plain values, such as files.
 pub(crate) fn encodings<'d>(
-    document: &'d ApiDocument,
     media: &LocatedValue<'d>,
     schema: Option<&LocatedValue<'d>>,
     format: BodyFormat,
@@ -39,30 +35,30 @@ pub(crate) fn encodings<'d>(
     }
     let mut encodings: BTreeMap<String, Encoding> = BTreeMap::new();
     for (name, entry) in media.member("encoding").iter().flat_map(LocatedValue::members) {
-        encodings.insert(name.clone(), encoding(document, &entry, notes));
+        encodings.insert(name.clone(), encoding(&entry, notes));
     }
-    for (name, schema) in properties(document, schema) {
+    for (name, schema) in properties(schema) {
         let given = encodings.get(name).and_then(|encoding| encoding.content_type.clone());
-        let content = content(document, Some(&schema), given.as_deref());
+        let content = content(Some(&schema), given.as_deref());
         if content == Content::Value {
             continue;
         }
         let encoding = encodings.entry(name.to_owned()).or_default();
         encoding.content = content;
         if encoding.content_type.is_none() {
-            encoding.content_type = media_type_of(document, &schema).map(str::to_owned);
+            encoding.content_type = media_type_of(&schema).map(str::to_owned);
         }
     }
     encodings
 }
 
-fn encoding<'d>(document: &'d ApiDocument, entry: &LocatedValue<'d>, notes: &mut LoadNotes) -> Encoding {
+fn encoding<'d>(entry: &LocatedValue<'d>, notes: &mut LoadNotes) -> Encoding {
     let mut headers = BTreeMap::new();
     for (name, header) in entry.member("headers").iter().flat_map(LocatedValue::members) {
         if name.eq_ignore_ascii_case("content-type") {
             continue;
         }
-        match fixed_value(document, &header) {
+        match fixed_value(&header) {
             Some(value) => drop(headers.insert(name.clone(), value)),
             None => notes.remark_at(&header.at, "the header of a part has no fixed value; it is not sent"),
         }
@@ -80,9 +76,9 @@ fn encoding<'d>(document: &'d ApiDocument, entry: &LocatedValue<'d>, notes: &mut
 
 /// Returns the fixed value of a Header Object: its only allowed value or its default. Header values cannot be set by
 /// an argument.
-fn fixed_value<'d>(document: &'d ApiDocument, header: &LocatedValue<'d>) -> Option<String> {
-    let header = document.follow(header.clone()).ok()?;
-    let schema = document.follow(header.member("schema")?).ok()?;
+fn fixed_value<'d>(header: &LocatedValue<'d>) -> Option<String> {
+    let header = header.follow().ok()?;
+    let schema = header.member("schema")?.follow().ok()?;
     let only = schema.value.get("enum").and_then(Value::as_array).filter(|values| values.len() == 1);
     let value = schema.value.get("const").or_else(|| only?.first()).or_else(|| schema.value.get("default"));
     scalar_text(value?)

@@ -4,7 +4,7 @@ use http::Method;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::arguments::JoinedArguments;
 use crate::request::binding::{BodyShape, Location};
@@ -42,7 +42,6 @@ pub struct IdempotencyKey {
 /// identified by its name ([`NAMES`]), or by name and description together ([`OWNERS`], [`KINDS`]). A parameter that
 /// cannot hold a UUID (because of enumeration, pattern, format or length) stays an argument.
 pub(crate) fn take_key(
-    document: &ApiDocument,
     method: &Method,
     joined: &mut JoinedArguments<'_>,
     notes: &mut LoadNotes,
@@ -53,7 +52,7 @@ pub(crate) fn take_key(
     let found = joined.arguments.iter().enumerate().find_map(|(position, argument)| {
         let wire_name = wire_name(joined, argument)?;
         let schema = match &argument.schema {
-            ArgumentSchema::Document(schema) => document.follow(schema.clone()).ok(),
+            ArgumentSchema::Document(schema) => schema.follow().ok(),
             ArgumentSchema::Alternatives(_) | ArgumentSchema::Object(_) | ArgumentSchema::Own(_) => None,
         };
         let descriptions =

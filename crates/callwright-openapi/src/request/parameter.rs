@@ -1,6 +1,6 @@
 //! Parses one parameter of an operation as described by OpenAPI 3.
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::{Location, Style};
 
@@ -53,7 +53,6 @@ impl ParameterLists<'_> {
 
 /// Parses the OpenAPI 3 Parameter Object `at` of the parameter `name` in `location`.
 pub(crate) fn parameter<'d>(
-    document: &'d ApiDocument,
     at: LocatedValue<'d>,
     name: String,
     location: Location,
@@ -61,7 +60,7 @@ pub(crate) fn parameter<'d>(
 ) -> OperationParameter<'d> {
     let style = style(&at, location, notes);
     let content = at.member("content").and_then(|content| content.members().next());
-    let content = content.map(|(media_type, media)| (media_type, document.follow(media.clone()).unwrap_or(media)));
+    let content = content.map(|(media_type, media)| (media_type, media.follow().unwrap_or(media)));
     let schema = content.as_ref().map_or_else(|| at.member("schema"), |(_, media)| media.member("schema"));
     if schema.is_none() && content.is_none() {
         notes.remark_at(&at.at, format_args!("parameter `{name}` has no schema; any value is accepted"));

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::document::{ApiDocument, LocatedValue, Version};
+use crate::document::{LocatedValue, Version};
 use crate::load::operation_list::DocumentOperation;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::Location;
@@ -22,19 +22,15 @@ use callwright_common::json::scalar_text;
 ///
 /// Returns the first parameter that cannot be parsed. For a safe method the parameter is omitted instead. For other
 /// methods, a request without it could have a larger effect than intended.
-pub(crate) fn lists<'d>(
-    document: &'d ApiDocument,
-    source: &DocumentOperation<'d>,
-    notes: &mut LoadNotes,
-) -> Result<ParameterLists<'d>, String> {
+pub(crate) fn lists<'d>(source: &DocumentOperation<'d>, notes: &mut LoadNotes) -> Result<ParameterLists<'d>, String> {
     let mut all = ParameterLists::default();
     for holder in source.path_items.iter().chain([&source.operation]) {
         let mut own = ParameterLists::default();
-        match entries(document, holder) {
+        match entries(holder) {
             Err(reason) => left_out(source, Err(reason), notes)?,
             Ok(entries) => {
                 for entry in entries {
-                    let added = own.add(document, source.path, entry, notes);
+                    let added = own.add(source.path, entry, notes);
                     left_out(source, added, notes)?;
                 }
             }
@@ -64,9 +60,9 @@ struct ParameterEntry<'d> {
 
 /// Returns the entries of `holder`'s parameter list. Accepts an array, with nested arrays flattened; a single
 /// parameter; an object of parameters by name; or a `$ref` to one of these.
-fn entries<'d>(document: &'d ApiDocument, holder: &LocatedValue<'d>) -> Result<Vec<ParameterEntry<'d>>, String> {
+fn entries<'d>(holder: &LocatedValue<'d>) -> Result<Vec<ParameterEntry<'d>>, String> {
     let Some(list) = holder.member("parameters").filter(|list| !list.value.is_null()) else { return Ok(Vec::new()) };
-    let end = document.follow(list.clone()).map_err(|error| format!("parameters {}: {error}", list.at))?;
+    let end = list.follow().map_err(|error| format!("parameters {}: {error}", list.at))?;
     let is_parameter = ["name", "in"].iter().any(|key| end.value.get(key).is_some_and(Value::is_string));
     let entries = match end.value {
         _ if is_parameter => vec![ParameterEntry { at: list, key: None }],
@@ -87,16 +83,10 @@ fn unfolded(item: LocatedValue<'_>) -> Vec<LocatedValue<'_>> {
 }
 
 impl<'d> ParameterLists<'d> {
-    fn add(
-        &mut self,
-        document: &'d ApiDocument,
-        path: &str,
-        entry: ParameterEntry<'d>,
-        notes: &mut LoadNotes,
-    ) -> Result<(), String> {
+    fn add(&mut self, path: &str, entry: ParameterEntry<'d>, notes: &mut LoadNotes) -> Result<(), String> {
         let position = entry.at.at.clone();
         let reference = entry.at.reference();
-        let at = match document.follow(entry.at) {
+        let at = match entry.at.follow() {
             Ok(at) => at,
             // A template expression is a string by default, so its parameter may be omitted.
             Err(_) if reference.is_some_and(|reference| names_slot(reference, path)) => return Ok(()),
@@ -120,23 +110,23 @@ impl<'d> ParameterLists<'d> {
             return Ok(());
         }
         if given == "querystring" {
-            query_string::parameters(document, &name, &at)?.into_iter().for_each(|parameter| self.put(parameter));
+            query_string::parameters(&name, &at)?.into_iter().for_each(|parameter| self.put(parameter));
             return Ok(());
         }
         let location = location(&at, &given, &name, path).ok_or_else(|| {
             let given = at.value.get("in").map_or_else(|| "none".to_owned(), Value::to_string);
-            format!("parameter `{name}` ({position}) needs `in: {}`; it has {given}", locations(document.version))
+            format!("parameter `{name}` ({position}) needs `in: {}`; it has {given}", locations(at.document.version))
         })?;
         if is_ignored(location, &name) {
             return Ok(());
         }
         let is_described_by_itself = ["schema", "content"].iter().all(|key| at.value.get(*key).is_none());
-        let parameter = if document.version == Version::V2_0 || is_described_by_itself && at.value.get("type").is_some()
-        {
-            swagger::parameter(document, &at, name, location, notes)
-        } else {
-            parameter::parameter(document, at, name, location, notes)
-        };
+        let parameter =
+            if at.document.version == Version::V2_0 || is_described_by_itself && at.value.get("type").is_some() {
+                swagger::parameter(&at, name, location, notes)
+            } else {
+                parameter::parameter(at, name, location, notes)
+            };
         self.put(parameter);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::request::binding::{BodyFormat, Location, Style};
 use crate::request::media_type::SendableMediaType;
 use crate::request::parameter::OperationParameter;
@@ -16,19 +16,15 @@ const FURTHER_PROPERTIES: [&str; 8] =
 /// # Errors
 ///
 /// Returns the reason why the parameter cannot be split.
-pub(crate) fn parameters<'d>(
-    document: &'d ApiDocument,
-    name: &str,
-    at: &LocatedValue<'d>,
-) -> Result<Vec<OperationParameter<'d>>, String> {
+pub(crate) fn parameters<'d>(name: &str, at: &LocatedValue<'d>) -> Result<Vec<OperationParameter<'d>>, String> {
     let broken = |what: &str| format!("parameter `{name}` ({}) is the query string as a whole, but {what}", at.at);
     let media = at.member("content").and_then(|content| content.members().next());
     let (media_type, media) = media.ok_or_else(|| broken("has no `content`"))?;
     if SendableMediaType::new(media_type).format != BodyFormat::Form {
         return Err(broken(&format!("of the media type {media_type}; application/x-www-form-urlencoded is supported")));
     }
-    let schema = document.follow(media).ok().and_then(|media| media.member("schema"));
-    let schema = schema.and_then(|schema| document.follow(schema).ok()).filter(|schema| schema.value.is_object());
+    let schema = media.follow().ok().and_then(|media| media.member("schema"));
+    let schema = schema.and_then(|schema| schema.follow().ok()).filter(|schema| schema.value.is_object());
     let schema = schema.ok_or_else(|| broken("has no schema that can be found"))?;
     if let Some(keyword) = FURTHER_PROPERTIES.into_iter().find(|keyword| schema.value.get(keyword).is_some()) {
         return Err(broken(&format!("its schema has `{keyword}`; a plain object is supported")));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::document::{ApiDocument, DocumentSchema, LocatedValue};
+use crate::document::LocatedValue;
 use callwright_common::schema::Views;
 
 /// Maximum number of schemas of one body whose XML Objects are read. Values of other schemas keep their JSON names.
@@ -47,8 +47,8 @@ pub struct XmlNode {
 impl XmlShape {
     /// Returns the shape of the values of `schema`. The root element's name is that of the XML Object, otherwise of
     /// the component, otherwise the title.
-    pub(crate) fn new(document: &ApiDocument, schema: &LocatedValue<'_>) -> Self {
-        let mut reader = XmlShapeReader { document, nodes: Vec::new(), indexes: HashMap::new(), pending: Vec::new() };
+    pub(crate) fn new(schema: &LocatedValue<'_>) -> Self {
+        let mut reader = XmlShapeReader { nodes: Vec::new(), indexes: HashMap::new(), pending: Vec::new() };
         reader.node(schema.clone());
         // A work list instead of recursion, because the nesting of schemas is not limited.
         while let Some((index, schema)) = reader.pending.pop() {
@@ -83,7 +83,6 @@ pub fn is_name(name: &str) -> bool {
 }
 
 struct XmlShapeReader<'d> {
-    document: &'d ApiDocument,
     nodes: Vec<XmlNode>,
     /// Node indexes by the memory address of the schema, which does not move.
     indexes: HashMap<*const Value, usize>,
@@ -92,7 +91,7 @@ struct XmlShapeReader<'d> {
 
 impl<'d> XmlShapeReader<'d> {
     fn node(&mut self, schema: LocatedValue<'d>) -> Option<usize> {
-        let schema = self.document.follow(schema).ok()?;
+        let schema = schema.follow().ok()?;
         let key = std::ptr::from_ref(schema.value);
         if let Some(index) = self.indexes.get(&key) {
             return Some(*index);
@@ -110,7 +109,7 @@ impl<'d> XmlShapeReader<'d> {
     /// Fills the node of `schema`. Values of the schema itself take precedence over those of its parts.
     fn fill(&mut self, index: usize, schema: &LocatedValue<'d>) {
         let mut node = XmlNode::default();
-        for branch in branches(self.document, schema) {
+        for branch in branches(schema) {
             if let Some(xml) = branch.member("xml") {
                 read_object(&mut node, &xml);
             }
@@ -136,9 +135,8 @@ impl<'d> XmlShapeReader<'d> {
 }
 
 /// Returns the schema with its parts and alternatives, nearest first, and the targets of their references.
-pub(crate) fn branches<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Vec<LocatedValue<'d>> {
-    let views = Views::new(DocumentSchema { document, at: schema.clone() });
-    views.iter().map(|(node, _)| node.at.clone()).collect()
+pub(crate) fn branches<'d>(schema: &LocatedValue<'d>) -> Vec<LocatedValue<'d>> {
+    Views::new(schema.clone()).iter().map(|(node, _)| node.clone()).collect()
 }
 
 fn read_object(node: &mut XmlNode, xml: &LocatedValue<'_>) {
@@ -160,7 +158,7 @@ mod tests {
     fn shape(schema: Value, schemas: Value) -> XmlShape {
         let root = json!({"openapi": "3.0.3", "start": schema, "components": {"schemas": schemas}});
         let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
-        XmlShape::new(&document, &document.member("start").unwrap())
+        XmlShape::new(&document.member("start").unwrap())
     }
 
     #[test]

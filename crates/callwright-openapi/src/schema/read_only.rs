@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::document::ApiDocument;
 use crate::files::SourceFile;
@@ -12,16 +12,15 @@ use crate::files::SourceFile;
 /// another description has `readOnly: false`.
 pub(crate) fn read_only_names<'d>(
     document: &'d ApiDocument,
-    schema: &'d Map<String, Value>,
+    schema: &'d Value,
     file: &'d SourceFile,
 ) -> HashSet<&'d str> {
     let (mut names, mut writable) = (HashSet::new(), HashSet::new());
-    let mut note = |name, flag| match flag {
+    visit(document, vec![(schema, file)], |name, flag| match flag {
         Some(true) => drop(names.insert(name)),
         Some(false) => drop(writable.insert(name)),
         None => {}
-    };
-    ReadOnlySearch { document, visited: HashSet::new(), note: &mut note }.visit(schema, file);
+    });
     names.retain(|name| !writable.contains(name));
     names
 }
@@ -30,56 +29,43 @@ pub(crate) fn read_only_names<'d>(
 /// schema is shared with other uses.
 pub(super) fn visible_by_reference<'d>(
     document: &'d ApiDocument,
-    schema: &'d Map<String, Value>,
+    schema: &'d Value,
     file: &'d SourceFile,
     hidden: &HashSet<&'d str>,
 ) -> Vec<&'d str> {
     let mut visible = Vec::new();
-    let mut note = |name, flag| {
+    let branches = branches(schema).filter(|branch| branch.get("$ref").is_some()).rev();
+    let targets = branches.filter_map(|branch| document.end_of(branch, file)).collect();
+    visit(document, targets, |name, flag| {
         if hidden.contains(name) && flag != Some(true) && !visible.contains(&name) {
             visible.push(name);
         }
-    };
-    let mut search = ReadOnlySearch { document, visited: HashSet::new(), note: &mut note };
-    let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten();
-    for branch in branches.filter(|branch| branch.get("$ref").is_some()) {
-        if let Some((Value::Object(target), file)) = document.end_of(branch, file) {
-            search.visit(target, file);
-        }
-    }
+    });
     visible
 }
 
-/// Visits the descriptions of an object's properties, and passes each name and flag to `note`.
-struct ReadOnlySearch<'d, 'n> {
+/// Visits the descriptions of properties in the schemas `open`, and passes each name and flag to `note`.
+fn visit<'d>(
     document: &'d ApiDocument,
-    /// Memory addresses of the visited schemas, so that shared and recursive schemas are visited once.
-    visited: HashSet<usize>,
-    note: &'n mut dyn FnMut(&'d str, Option<bool>),
-}
-
-impl<'d> ReadOnlySearch<'d, '_> {
-    fn visit(&mut self, schema: &'d Map<String, Value>, file: &'d SourceFile) {
-        let mut open = vec![(schema, file)];
-        while let Some((schema, file)) = open.pop() {
-            if !self.visited.insert(std::ptr::from_ref(schema).addr()) {
-                continue;
-            }
-            let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-            for (name, property) in properties {
-                (self.note)(name, flag(self.document, property, file));
-            }
-            let branches = schema.get("allOf").and_then(Value::as_array).into_iter().flatten().rev();
-            open.extend(branches.filter_map(|branch| match self.document.end_of(branch, file)? {
-                (Value::Object(branch), file) => Some((branch, file)),
-                _ => None,
-            }));
+    mut open: Vec<(&'d Value, &'d SourceFile)>,
+    mut note: impl FnMut(&'d str, Option<bool>),
+) {
+    // Shared and recursive schemas are visited once. Their addresses do not move.
+    let mut visited = HashSet::new();
+    while let Some((schema, file)) = open.pop() {
+        if !schema.is_object() || !visited.insert(std::ptr::from_ref(schema)) {
+            continue;
         }
+        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        for (name, property) in properties {
+            // The flag beside a `$ref` applies before that of its target.
+            let own = property.get("readOnly").and_then(Value::as_bool);
+            note(name, own.or_else(|| document.end_of(property, file)?.0.get("readOnly")?.as_bool()));
+        }
+        open.extend(branches(schema).rev().filter_map(|branch| document.end_of(branch, file)));
     }
 }
 
-/// Returns the flag beside a `$ref` or, if absent, in its target.
-fn flag<'d>(document: &'d ApiDocument, property: &'d Value, file: &'d SourceFile) -> Option<bool> {
-    let own = property.get("readOnly").and_then(Value::as_bool);
-    own.or_else(|| document.end_of(property, file)?.0.get("readOnly")?.as_bool())
+fn branches(schema: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+    schema.get("allOf").and_then(Value::as_array).into_iter().flatten()
 }

@@ -86,18 +86,18 @@ impl<'d> Subtypes<'d> {
         for root in document.file_roots() {
             let components = root.member("components").and_then(|components| components.member("schemas"));
             for schemas in [components, root.member("definitions")].into_iter().flatten() {
-                schemas.members().for_each(|(_, schema)| found.add(document, schema));
+                schemas.members().for_each(|(_, schema)| found.add(schema));
             }
         }
         found
     }
 
-    fn add(&mut self, document: &'d ApiDocument, schema: LocatedValue<'d>) {
+    fn add(&mut self, schema: LocatedValue<'d>) {
         let Some(branches) = schema.member("allOf").filter(|_| schema.reference().is_none()) else { return };
         let Some(members) = schema.value.as_object() else { return };
         let adds = branches.items().count() > 1 || members.keys().any(|key| key != "allOf" && !is_annotation(key));
         for branch in branches.items().filter(|branch| branch.reference().is_some()) {
-            if let Ok(parent) = document.follow(branch) {
+            if let Ok(parent) = branch.follow() {
                 self.children.entry(parent.at.id()).or_default().push(schema.clone());
                 if adds {
                     self.extending.insert(address(members));
@@ -112,19 +112,19 @@ impl<'d> Subtypes<'d> {
     }
 
     /// Returns the end of the references from `schema` if it has a discriminator, and other schemas extend it.
-    pub(crate) fn extended(&self, document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
+    pub(crate) fn extended(&self, schema: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
         if self.children.is_empty() {
             return None;
         }
-        let end = document.follow(schema.clone()).ok()?;
+        let end = schema.follow().ok()?;
         (selector(&end).is_some() && self.children.contains_key(&end.at.id())).then_some(end)
     }
 
     /// Returns the variants of `schema`; `None` if it has no discriminator, or no schema extends it.
-    pub(crate) fn variants(&self, document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Option<Variants<'d>> {
+    pub(crate) fn variants(&self, schema: &LocatedValue<'d>) -> Option<Variants<'d>> {
         let selector = selector(schema)?;
         let id = schema.at.id();
-        let mapping = mapping(document, schema);
+        let mapping = mapping(schema);
         let mut descendants = self.descendants(schema);
         if descendants.is_empty() {
             return None;
@@ -146,7 +146,7 @@ impl<'d> Subtypes<'d> {
         descendants.truncate(MAX_VARIANTS);
         let members = schema.value.as_object()?;
         let mut alternatives = vec!["oneOf", "anyOf"];
-        alternatives.retain(|keyword| self.lists_only(document, schema, keyword, &descendants));
+        alternatives.retain(|keyword| self.lists_only(schema, keyword, &descendants));
         let own = members.get("properties").and_then(Value::as_object).into_iter().flatten();
         let mut variants = Variants {
             selector,
@@ -160,21 +160,15 @@ impl<'d> Subtypes<'d> {
             members: Vec::new(),
             indexes: HashMap::new(),
         };
-        let hidden = read_only_names(document, members, schema.at.file());
+        let read_only = |schema: &LocatedValue<'d>| read_only_names(schema.document, schema.value, schema.at.file());
+        let hidden = read_only(schema);
         let mut are_implied = true;
         for child in descendants {
             let mut variant = Variant::new(&child);
             if child.at.id() != id {
                 let mut hidden = hidden.clone();
-                if let Some(members) = child.value.as_object() {
-                    hidden.extend(read_only_names(document, members, child.at.file()));
-                }
-                variant.collect(
-                    document,
-                    &child,
-                    &CollectionLimits { parent: &id, selector, hidden: &hidden },
-                    MAX_LEVELS,
-                );
+                hidden.extend(read_only(&child));
+                variant.collect(&child, &CollectionLimits { parent: &id, selector, hidden: &hidden }, MAX_LEVELS);
             }
             let mapped = mapping.iter().filter(|(_, target)| target.at.id() == child.at.id());
             let mapped: Vec<String> = mapped.map(|(name, _)| (*name).to_owned()).collect();
@@ -186,21 +180,15 @@ impl<'d> Subtypes<'d> {
             variant.names = explicit.unwrap_or_else(|| vec![variant.schema_name.clone()]);
             variants.add(variant);
         }
-        variants.match_values(document, schema, are_implied);
+        variants.match_values(schema, are_implied);
         Some(variants)
     }
 
     /// Whether all schemas in the list `keyword` of `schema` are among its descendants.
-    fn lists_only(
-        &self,
-        document: &'d ApiDocument,
-        schema: &LocatedValue<'d>,
-        keyword: &str,
-        descendants: &[LocatedValue<'d>],
-    ) -> bool {
+    fn lists_only(&self, schema: &LocatedValue<'d>, keyword: &str, descendants: &[LocatedValue<'d>]) -> bool {
         let Some(list) = schema.member(keyword).filter(|list| list.value.is_array()) else { return false };
         list.items().all(|item| {
-            let target = item.reference().and_then(|_| document.follow(item).ok());
+            let target = item.reference().and_then(|_| item.follow().ok());
             target.is_some_and(|target| descendants.iter().any(|child| child.at == target.at))
         })
     }
@@ -230,9 +218,9 @@ impl<'d> Subtypes<'d> {
 impl<'d> Variants<'d> {
     /// Compares the names of the variants with the values that the parent itself gives for the discriminator. Names that
     /// are only implied by the names of schemas are often written differently by the API.
-    fn match_values(&mut self, document: &'d ApiDocument, schema: &LocatedValue<'d>, are_implied: bool) {
+    fn match_values(&mut self, schema: &LocatedValue<'d>, are_implied: bool) {
         let described = schema.member("properties").and_then(|properties| properties.member(self.selector));
-        let Some(described) = described.and_then(|described| document.follow(described).ok()) else { return };
+        let Some(described) = described.and_then(|described| described.follow().ok()) else { return };
         let listed = texts(described.get("enum"));
         if !listed.is_empty() {
             self.is_complete = false;
@@ -347,13 +335,7 @@ impl<'d> Variant<'d> {
     }
 
     /// Adds what `schema` describes, within `limits`.
-    fn collect(
-        &mut self,
-        document: &'d ApiDocument,
-        schema: &LocatedValue<'d>,
-        limits: &CollectionLimits<'_, 'd>,
-        levels: usize,
-    ) {
+    fn collect(&mut self, schema: &LocatedValue<'d>, limits: &CollectionLimits<'_, 'd>, levels: usize) {
         let CollectionLimits { parent, selector, hidden } = *limits;
         let Some(members) = schema.value.as_object() else { return };
         for (key, value) in members {
@@ -364,9 +346,9 @@ impl<'d> Variant<'d> {
                         continue;
                     };
                     for branch in schema.member("allOf").iter().flat_map(LocatedValue::items) {
-                        match document.follow(branch) {
+                        match branch.follow() {
                             Ok(branch) if branch.at.id() == *parent => {}
-                            Ok(branch) => self.collect(document, &branch, limits, levels),
+                            Ok(branch) => self.collect(&branch, limits, levels),
                             Err(_) => self.ignored.push("$ref"),
                         }
                     }
@@ -375,7 +357,7 @@ impl<'d> Variant<'d> {
                     let described = schema.member("properties");
                     for (name, property) in described.iter().flat_map(LocatedValue::members) {
                         if name == selector {
-                            self.own_values = own_values(document, &property);
+                            self.own_values = own_values(&property);
                         } else if !hidden.contains(name.as_str()) {
                             if !self.has.insert(name) {
                                 self.members.retain(|(member, _)| member != name);
@@ -419,10 +401,10 @@ fn selector<'d>(schema: &LocatedValue<'d>) -> Option<&'d str> {
 }
 
 /// Returns the entries of the discriminator's mapping that have a target.
-fn mapping<'d>(document: &'d ApiDocument, schema: &LocatedValue<'d>) -> Vec<(&'d str, LocatedValue<'d>)> {
+fn mapping<'d>(schema: &LocatedValue<'d>) -> Vec<(&'d str, LocatedValue<'d>)> {
     let mapping = schema.get("discriminator").and_then(|discriminator| discriminator.get("mapping")?.as_object());
     let targets = mapping.into_iter().flatten().filter_map(|(name, target)| {
-        Some((name.as_str(), mapped_schema(document, target.as_str()?, schema.at.file())?))
+        Some((name.as_str(), mapped_schema(schema.document, target.as_str()?, schema.at.file())?))
     });
     targets.collect()
 }
@@ -438,8 +420,8 @@ pub(crate) fn mapped_schema<'d>(
 }
 
 /// Returns the values to which a variant restricts the discriminator.
-fn own_values<'d>(document: &'d ApiDocument, property: &LocatedValue<'d>) -> Vec<&'d str> {
-    let Ok(property) = document.follow(property.clone()) else { return Vec::new() };
+fn own_values<'d>(property: &LocatedValue<'d>) -> Vec<&'d str> {
+    let Ok(property) = property.follow() else { return Vec::new() };
     match property.get("const").and_then(Value::as_str) {
         Some(value) => vec![value],
         None => texts(property.get("enum")),

@@ -189,7 +189,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
             Some(variants) => self.add_variants(variants, trail, level, &mut translated)?,
             None => discriminator::apply(self.document, members, trail.file(), &mut translated),
         }
-        self.hide_read_only(members, trail.file(), &mut translated);
+        self.hide_read_only(schema, trail.file(), &mut translated);
         Ok(self.finish(members, unwrap_single(translated)))
     }
 
@@ -203,7 +203,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         if !members.contains_key("discriminator") || self.without_variants == Some(address(members)) {
             return None;
         }
-        self.subtypes.variants(self.document, &LocatedValue { value: schema, at: trail.position() })
+        self.subtypes.variants(&LocatedValue { value: schema, at: trail.position(), document: self.document })
     }
 
     /// Adds the properties of the variants and the conditions on them.
@@ -311,14 +311,14 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     /// be resolved.
     fn target(&self, reference: &str, from: &'d SourceFile) -> Result<LocatedValue<'d>, ReferenceError> {
         let target = self.document.lookup(reference, from)?;
-        self.document.follow(target.clone())?;
+        target.follow()?;
         Ok(target)
     }
 
     /// Returns a copy of a small schema, otherwise a reference to its definition. `is_parent`: whether the referring
     /// schema extends it.
     fn referred(&mut self, target: &LocatedValue<'d>, is_parent: bool, level: usize) -> Result<Value, TooLarge> {
-        let end = self.subtypes.extended(self.document, target);
+        let end = self.subtypes.extended(target);
         let is_parent = is_parent && end.is_some();
         let target = end.as_ref().filter(|_| is_parent).unwrap_or(target);
         // The variants of a schema are too many to be copied.
@@ -488,17 +488,12 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     }
 
     /// Removes read-only properties from `properties` and `required`, here and in every branch of `allOf`.
-    fn hide_read_only(
-        &self,
-        members: &'d Map<String, Value>,
-        file: &'d SourceFile,
-        translated: &mut Map<String, Value>,
-    ) {
+    fn hide_read_only(&self, schema: &'d Value, file: &'d SourceFile, translated: &mut Map<String, Value>) {
         // A path parameter is always sent, even if its schema is read-only.
         if self.part == RequestPart::Path {
             return;
         }
-        let hidden = read_only_names(self.document, members, file);
+        let hidden = read_only_names(self.document, schema, file);
         if hidden.is_empty() {
             return;
         }
@@ -507,7 +502,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         for branch in branches.into_iter().flatten().filter_map(Value::as_object_mut) {
             remove_properties(branch, &hidden);
         }
-        let visible = visible_by_reference(self.document, members, file, &hidden);
+        let visible = visible_by_reference(self.document, schema, file, &hidden);
         if let (false, Some(Value::Array(branches))) = (visible.is_empty(), translated.get_mut("allOf")) {
             let has: Vec<Value> = visible.iter().map(|name| json!({"required": [name]})).collect();
             branches.push(json!({"not": {"anyOf": has}}));

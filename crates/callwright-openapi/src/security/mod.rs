@@ -60,7 +60,7 @@ pub(crate) fn schemes(document: &ApiDocument, notes: &mut LoadNotes) -> BTreeMap
     let mut schemes = BTreeMap::new();
     let holders: Vec<LocatedValue<'_>> = definitions(document).collect();
     for (name, entry) in holders.iter().flat_map(LocatedValue::members) {
-        let scheme = match document.follow(entry.clone()) {
+        let scheme = match entry.follow() {
             Ok(scheme) => scheme_of(&scheme),
             Err(error) => SecurityScheme::Unsupported { kind: error.to_string() },
         };
@@ -74,13 +74,11 @@ pub(crate) fn schemes(document: &ApiDocument, notes: &mut LoadNotes) -> BTreeMap
 
 /// Returns the requirements of `operation`: its own, otherwise the document's (OpenAPI 3.0.4, Security Requirement
 /// Object).
-pub(crate) fn requirements(
-    document: &ApiDocument,
-    operation: &LocatedValue<'_>,
-    notes: &mut LoadNotes,
-) -> Vec<Vec<Requirement>> {
-    let Some(list) = operation.member("security").or_else(|| document.member("security")) else { return Vec::new() };
-    let defined: Vec<LocatedValue<'_>> = definitions(document).collect();
+pub(crate) fn requirements(operation: &LocatedValue<'_>, notes: &mut LoadNotes) -> Vec<Vec<Requirement>> {
+    let Some(list) = operation.member("security").or_else(|| operation.document.member("security")) else {
+        return Vec::new();
+    };
+    let defined: Vec<LocatedValue<'_>> = definitions(operation.document).collect();
     let mut alternatives = Vec::new();
     // A single alternative without a list is accepted: otherwise requests would be sent without credentials.
     let alone = list.value.is_object().then(|| list.clone());
@@ -101,12 +99,12 @@ pub(crate) fn requirements(
 /// Returns the objects that define security schemes. Documents that were migrated by hand may use the location of the
 /// other version.
 fn definitions(document: &ApiDocument) -> impl Iterator<Item = LocatedValue<'_>> {
-    let components = document.member("components").and_then(|components| document.follow(components).ok());
+    let components = document.member("components").and_then(|components| components.follow().ok());
     let of_3 = components.and_then(|components| components.member("securitySchemes"));
     let of_2 = document.member("securityDefinitions");
     let ordered = if document.version == Version::V2_0 { [of_3, of_2] } else { [of_2, of_3] };
     // If two schemes have the same name, the later one is used: that of the document's own version.
-    ordered.into_iter().flatten().filter_map(|holder| document.follow(holder).ok())
+    ordered.into_iter().flatten().filter_map(|holder| holder.follow().ok())
 }
 
 fn scheme_of(scheme: &LocatedValue<'_>) -> SecurityScheme {
@@ -185,7 +183,7 @@ mod tests {
         assert_eq!(schemes["machine"], tokens_from(Some("https://a.example.com/t")));
         assert_eq!(schemes["older"], tokens_from(Some("https://b.example.com/t")));
         assert_eq!(schemes["digest"], SecurityScheme::Unsupported { kind: "http digest".to_owned() });
-        let mut of = |name: &str| requirements(&document, &document.member(name).unwrap(), &mut notes);
+        let mut of = |name: &str| requirements(&document.member(name).unwrap(), &mut notes);
         assert!(of("open").is_empty());
         assert_eq!(of("alone"), [vec!["key".into()]], "an object in place of the list");
         let missing = Requirement { scheme: "missing".to_owned(), scopes: vec!["read".to_owned(), "write".to_owned()] };

@@ -165,14 +165,14 @@ fn variable_names(template: &str) -> Vec<&str> {
 fn all_servers(document: &ApiDocument) -> Vec<(String, Option<LocatedValue<'_>>)> {
     let mut holders = vec![document.root()];
     for (_, path_item) in document.member("paths").iter().flat_map(LocatedValue::members) {
-        let Ok(path_item) = document.follow(path_item) else { continue };
+        let Ok(path_item) = path_item.follow() else { continue };
         holders.extend(path_item.members().map(|(_, operation)| operation));
         holders.push(path_item);
     }
     let listed = holders.iter().filter_map(|holder| holder.member("servers"));
     let mut servers: Vec<(String, Option<LocatedValue<'_>>)> = Vec::new();
     for server in listed.flat_map(|list| list.items().collect::<Vec<_>>()) {
-        let Ok(server) = document.follow(server) else { continue };
+        let Ok(server) = server.follow() else { continue };
         servers.push((server.text("url").unwrap_or_default().to_owned(), Some(server)));
     }
     if document.version == Version::V2_0 {

@@ -103,8 +103,7 @@ impl<'d> Servers<'d> {
     /// Returns the usable servers of a list: only those that match the operator's choice, or all if none matches. The
     /// document's own list always has a match.
     fn listed_servers(&self, list: &LocatedValue<'d>, is_own: bool, notes: &mut LoadNotes) -> Vec<Url> {
-        let servers =
-            list.items().map(|server| self.document.follow(server.clone()).map_err(|error| (server.at, error)));
+        let servers = list.items().map(|server| server.follow().map_err(|error| (server.at, error)));
         let all: Vec<_> = servers.enumerate().collect();
         let is_selected = |index: usize, server: &LocatedValue<'_>| {
             self.choice.selects(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::collection::{Collection, collection};
 use super::parameter::{name, schema};
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::{BodyFormat, Content, Encoding, Location};
 use crate::request::body::{BodyProperty, OperationBody};
@@ -20,7 +20,6 @@ const BYTES: &str = "application/octet-stream";
 
 /// Returns the body that `lists` describe, sent as one of `consumes`.
 pub(super) fn body<'d>(
-    document: &'d ApiDocument,
     lists: &ParameterLists<'d>,
     consumes: &[&str],
     notes: &mut LoadNotes,
@@ -30,26 +29,21 @@ pub(super) fn body<'d>(
         return match (bodies.iter().any(is_required), fields.iter().any(is_required)) {
             (true, false) => {
                 notes.remark("form fields are combined with a required body; they are left out");
-                of_bodies(document, bodies, consumes, notes)
+                of_bodies(bodies, consumes, notes)
             }
             (false, true) => {
                 notes.remark("a body is combined with required form fields; it is left out");
-                Ok(Some(of_fields(document, fields, consumes, notes)))
+                Ok(Some(of_fields(fields, consumes, notes)))
             }
             _ => Err("it has form fields and a body; a request can have one of them".to_owned()),
         };
     }
-    if fields.is_empty() {
-        of_bodies(document, bodies, consumes, notes)
-    } else {
-        Ok(Some(of_fields(document, fields, consumes, notes)))
-    }
+    if fields.is_empty() { of_bodies(bodies, consumes, notes) } else { Ok(Some(of_fields(fields, consumes, notes))) }
 }
 
 /// Returns the body of one or more body parameters. Several are treated as members of one object: each has a name,
 /// and a request has only one body.
 fn of_bodies<'d>(
-    document: &'d ApiDocument,
     bodies: &[LocatedValue<'d>],
     consumes: &[&str],
     notes: &mut LoadNotes,
@@ -72,9 +66,7 @@ fn of_bodies<'d>(
             let schema = schema(only);
             match &schema {
                 Some(schema) => {
-                    document
-                        .follow(schema.clone())
-                        .map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
+                    schema.follow().map_err(|error| format!("schema of the request body {}: {error}", schema.at))?;
                 }
                 None => notes.remark_at(&only.at, "the request body has no schema; any value is accepted"),
             }
@@ -88,19 +80,14 @@ fn of_bodies<'d>(
     }
 }
 
-fn of_fields<'d>(
-    document: &'d ApiDocument,
-    fields: &[LocatedValue<'d>],
-    consumes: &[&str],
-    notes: &mut LoadNotes,
-) -> OperationBody<'d> {
-    let has_file = fields.iter().any(|field| content(document, schema(field).as_ref(), None) == Content::File);
+fn of_fields<'d>(fields: &[LocatedValue<'d>], consumes: &[&str], notes: &mut LoadNotes) -> OperationBody<'d> {
+    let has_file = fields.iter().any(|field| content(schema(field).as_ref(), None) == Content::File);
     let media_type = form_type(has_file, consumes, notes);
     let format = SendableMediaType::new(media_type).format;
     let encoding = fields.iter().filter_map(|field| {
-        let Collection { style, explode, nested } = collection(document, field, Location::Query, notes);
+        let Collection { style, explode, nested } = collection(field, Location::Query, notes);
         let is_array = field.text("type") == Some("array");
-        let content = content(document, schema(field).as_ref(), None);
+        let content = content(schema(field).as_ref(), None);
         let encoding = Encoding {
             content_type: (content == Content::File).then(|| BYTES.to_owned()),
             style: is_array.then_some(style),

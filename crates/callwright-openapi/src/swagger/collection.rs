@@ -1,6 +1,6 @@
 //! `collectionFormat`: serialisation of arrays (Swagger 2.0, Parameter Object and Items Object).
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::{Location, Style};
 
@@ -17,15 +17,10 @@ pub(super) struct Collection {
 }
 
 /// Returns the collection format of `parameter` in `location`; a form field counts as a query parameter.
-pub(super) fn collection<'d>(
-    document: &'d ApiDocument,
-    parameter: &LocatedValue<'d>,
-    location: Location,
-    notes: &mut LoadNotes,
-) -> Collection {
+pub(super) fn collection<'d>(parameter: &LocatedValue<'d>, location: Location, notes: &mut LoadNotes) -> Collection {
     let mut nested = Vec::new();
     let mut items = parameter.member("items");
-    while let Some(Ok(level)) = items.map(|items| document.follow(items)) {
+    while let Some(Ok(level)) = items.map(|items| items.follow()) {
         if level.text("type") != Some("array") || nested.len() == MAX_LEVELS {
             break;
         }
@@ -33,7 +28,7 @@ pub(super) fn collection<'d>(
         items = level.member("items");
     }
     let has_pairs = location == Location::Query;
-    if has_pairs && (parameter.text("collectionFormat") == Some("multi") || is_object(document, parameter)) {
+    if has_pairs && (parameter.text("collectionFormat") == Some("multi") || is_object(parameter)) {
         return Collection { style: Style::Form, explode: true, nested };
     }
     let style = separated(parameter, notes).unwrap_or_else(|| location.default_style());
@@ -58,7 +53,7 @@ fn separated(holder: &LocatedValue<'_>, notes: &mut LoadNotes) -> Option<Style> 
 
 /// Whether the parameter is an object. Swagger 2.0 allows objects in bodies only; elsewhere, members are sent as
 /// separate parameters.
-fn is_object(document: &ApiDocument, parameter: &LocatedValue<'_>) -> bool {
-    let schema = parameter.member("schema").and_then(|schema| document.follow(schema).ok());
+fn is_object(parameter: &LocatedValue<'_>) -> bool {
+    let schema = parameter.member("schema").and_then(|schema| schema.follow().ok());
     schema.as_ref().unwrap_or(parameter).text("type") == Some("object")
 }

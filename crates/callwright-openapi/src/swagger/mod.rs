@@ -27,7 +27,6 @@ const SCHEMES: [&str; 2] = ["https", "http"];
 ///
 /// Returns the reason why the request cannot be represented (Swagger 2.0, Parameter Object).
 pub(super) fn request<'d>(
-    document: &'d ApiDocument,
     source: &DocumentOperation<'d>,
     mut lists: ParameterLists<'d>,
     notes: &mut LoadNotes,
@@ -37,17 +36,17 @@ pub(super) fn request<'d>(
         // Servers read such a field from the query, because these methods have no body.
         notes.remark("form fields of a request without a body are sent in the query");
         let fields = std::mem::take(&mut lists.fields);
-        lists.parameters.extend(fields.iter().map(|field| parameter::in_query(document, field, notes)));
+        lists.parameters.extend(fields.iter().map(|field| parameter::in_query(field, notes)));
     }
-    let consumes = media_types(document, operation, "consumes");
-    let body = body::body(document, &lists, &consumes, notes)?;
+    let consumes = media_types(operation, "consumes");
+    let body = body::body(&lists, &consumes, notes)?;
     Ok((lists.parameters, body))
 }
 
 /// Returns the media types in `key` (`consumes`, `produces`). The operation's list replaces the document's even if it
 /// is empty (Swagger 2.0, Operation Object).
-pub(super) fn media_types<'d>(document: &'d ApiDocument, operation: &LocatedValue<'d>, key: &str) -> Vec<&'d str> {
-    let Some(list) = operation.member(key).or_else(|| document.member(key)) else { return Vec::new() };
+pub(super) fn media_types<'d>(operation: &LocatedValue<'d>, key: &str) -> Vec<&'d str> {
+    let Some(list) = operation.member(key).or_else(|| operation.document.member(key)) else { return Vec::new() };
     let mut found = Vec::new();
     for media_type in list.items().filter_map(|item| item.value.as_str()).map(str::trim) {
         if !media_type.is_empty() && !found.contains(&media_type) {

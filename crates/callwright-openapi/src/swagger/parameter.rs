@@ -1,18 +1,14 @@
 //! Parses one parameter of an operation as described by Swagger 2.0.
 
 use super::collection::{Collection, collection};
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::LocatedValue;
 use crate::report::notes::LoadNotes;
 use crate::request::binding::Location;
 use crate::request::parameter::OperationParameter;
 
 /// Returns a form field as a query parameter.
-pub(super) fn in_query<'d>(
-    document: &'d ApiDocument,
-    field: &LocatedValue<'d>,
-    notes: &mut LoadNotes,
-) -> OperationParameter<'d> {
-    parameter(document, field, name(field).unwrap_or_default().to_owned(), Location::Query, notes)
+pub(super) fn in_query<'d>(field: &LocatedValue<'d>, notes: &mut LoadNotes) -> OperationParameter<'d> {
+    parameter(field, name(field).unwrap_or_default().to_owned(), Location::Query, notes)
 }
 
 /// Returns the parameter's name on the wire.
@@ -31,7 +27,6 @@ pub(super) fn schema<'d>(parameter: &LocatedValue<'d>) -> Option<LocatedValue<'d
 
 /// Parses the Parameter Object `at` of the parameter `name` in `location`.
 pub(crate) fn parameter<'d>(
-    document: &'d ApiDocument,
     at: &LocatedValue<'d>,
     name: String,
     location: Location,
@@ -41,7 +36,7 @@ pub(crate) fn parameter<'d>(
     if schema.is_none() {
         notes.remark_at(&at.at, format_args!("parameter `{name}` has no type; any value is accepted"));
     }
-    let Collection { style, explode, nested } = collection(document, at, location, notes);
+    let Collection { style, explode, nested } = collection(at, location, notes);
     OperationParameter {
         name,
         slot: None,

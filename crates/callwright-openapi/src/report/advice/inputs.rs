@@ -46,14 +46,10 @@ impl<'c> InputArgument<'c> {
 
 /// Returns the arguments of `operation` in the order of the document. `source` is the operation as written in the
 /// document.
-pub(super) fn inputs<'c>(
-    document: &'c ApiDocument,
-    source: &DocumentOperation<'c>,
-    operation: &'c Operation,
-) -> Vec<InputArgument<'c>> {
+pub(super) fn inputs<'c>(source: &DocumentOperation<'c>, operation: &'c Operation) -> Vec<InputArgument<'c>> {
     // Broken parts were reported when the operation was first parsed.
     let mut notes = LoadNotes::default();
-    let Ok((written, body)) = request(document, source, &mut notes) else { return Vec::new() };
+    let Ok((written, body)) = request(source, &mut notes) else { return Vec::new() };
     let Ok(TemplateParameters { parameters, .. }) = match_template(source, written, &mut notes) else {
         return Vec::new();
     };
@@ -72,7 +68,7 @@ pub(super) fn inputs<'c>(
             .collect(),
     };
     for (argument, kind, name) in members {
-        let at = body.as_ref().and_then(|body| position_in(document, body, name));
+        let at = body.as_ref().and_then(|body| position_in(body, name));
         inputs.extend(input(root, argument, kind, at.unwrap_or_else(|| source.operation.at.clone())));
     }
     inputs
@@ -98,18 +94,14 @@ fn kind(binding: &Binding) -> &'static str {
 }
 
 /// Returns the position of the body, or of its property `name`, in the document.
-fn position_in<'c>(
-    document: &'c ApiDocument,
-    body: &OperationBody<'c>,
-    name: Option<&str>,
-) -> Option<ValuePosition<'c>> {
+fn position_in<'c>(body: &OperationBody<'c>, name: Option<&str>) -> Option<ValuePosition<'c>> {
     let whole = body.schema.as_ref().or(body.at.as_ref()).map(|whole| whole.at.clone());
     let Some(name) = name else { return whole };
     let field = body.fields.iter().find(|field| field.name == name).and_then(|field| field.schemas.first());
     if let Some(field) = field {
         return Some(field.at.clone());
     }
-    let schema = body.schema.clone().and_then(|schema| document.follow(schema).ok());
+    let schema = body.schema.clone().and_then(|schema| schema.follow().ok());
     let property = schema.as_ref().and_then(|schema| schema.member("properties")?.member(name));
     property.map(|property| property.at).or(whole)
 }

@@ -54,7 +54,7 @@ pub(super) fn undocumented_errors(subject: &AdviceSubject<'_>, case: &OperationC
         if !is_error(status) || status.starts_with("x-") {
             continue;
         }
-        let Ok(response) = subject.document.follow(response) else { continue };
+        let Ok(response) = response.follow() else { continue };
         if is_explained(status, &response) {
             return;
         }

@@ -78,7 +78,7 @@ impl<'c> AdviceSubject<'c> {
             label: source.label(),
             source,
             operation,
-            inputs: inputs(self.document, source, operation),
+            inputs: inputs(source, operation),
         })
     }
 }
