@@ -11,29 +11,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::catalog::source::{EntrySource, LoadedEntry, bytes};
+use crate::catalog::source::{BYTES_AT_ONCE, EntryFiles, LoadedEntry, bytes, load_entry};
 use crate::discovery::DocumentSearch;
 use crate::tool::naming::prefixed;
 use crate::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
 use callwright_common::parallel::map_in_order;
 use callwright_types::OperationRef;
 
-/// Maximum total size of the documents of entries that are read at the same time. A larger document is read alone.
-const ENTRY_BYTES_AT_ONCE: u64 = 24 << 20;
-
 /// All loaded toolsets. Immutable, so that a turn uses one catalog from start to end.
 #[derive(Debug, Clone, Default)]
 pub struct Catalog {
     toolsets: BTreeMap<String, Arc<Toolset>>,
     /// Files and folders by configuration entry.
-    entries: BTreeMap<String, CatalogEntry>,
-}
-
-/// The files and folders of a configuration entry.
-#[derive(Debug, Clone, Default)]
-struct CatalogEntry {
-    files: BTreeSet<PathBuf>,
-    folders: BTreeSet<PathBuf>,
+    entries: BTreeMap<String, EntryFiles>,
 }
 
 /// Possible changes since a catalog was loaded.
@@ -118,14 +108,14 @@ impl Catalog {
     /// Replaces the toolsets of the entry `name`. A document of a folder that can no longer be loaded keeps its
     /// previous version, and its error is returned.
     fn replace(&mut self, name: &str, loaded: LoadedEntry) -> Vec<LoadError> {
-        let LoadedEntry { toolsets, files, folders, errors } = loaded;
+        let LoadedEntry { toolsets, files, errors } = loaded;
         self.toolsets.retain(|_, old| {
             let document = old.document.as_deref();
             let is_broken = document.is_some() && errors.iter().any(|error| error.path() == document);
             old.entry != name || is_broken
         });
         self.toolsets.extend(toolsets.into_iter().map(|toolset| (toolset.name.clone(), Arc::new(toolset))));
-        self.entries.insert(name.to_owned(), CatalogEntry { files, folders });
+        self.entries.insert(name.to_owned(), files);
         errors
     }
 
@@ -187,11 +177,10 @@ fn load_entries<'a>(
     fetch: &dyn Fetch,
 ) -> Vec<(&'a str, Result<LoadedEntry, LoadError>)> {
     let load = |&(name, settings): &(&'a String, &'a ToolsetSettings)| {
-        let source = EntrySource::new(name, &settings.document, base_dir);
-        let loaded = source.and_then(|source| source.load(name, settings, base_dir, fetch));
+        let loaded = load_entry(name, settings, base_dir, fetch);
         (name.as_str(), loaded.map_err(|error| with_setting(error, name, settings, base_dir)))
     };
-    map_in_order(&entries, ENTRY_BYTES_AT_ONCE, |(_, settings)| bytes(&base_dir.join(&settings.document)), load)
+    map_in_order(&entries, BYTES_AT_ONCE, |(_, settings)| bytes(&base_dir.join(&settings.document)), load)
 }
 
 /// Names the setting in the error of a document that cannot be read. Errors of files in a folder name the file already.
@@ -209,8 +198,8 @@ fn with_setting(error: LoadError, name: &str, settings: &ToolsetSettings, base_d
 }
 
 /// Whether the folder has no documents and subfolders beyond those known to the entry.
-fn is_as_before(folder: &Path, entry: &CatalogEntry) -> bool {
-    let Ok(search) = DocumentSearch::run_beyond(folder, &entry.files) else { return false };
+fn is_as_before(folder: &Path, entry: &EntryFiles) -> bool {
+    let Ok(search) = DocumentSearch::run(folder, &entry.files) else { return false };
     search.folders.iter().all(|folder| entry.folders.contains(folder))
         && search.found.iter().all(|found| entry.files.contains(&found.path))
 }

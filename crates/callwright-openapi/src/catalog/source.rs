@@ -14,66 +14,53 @@ use callwright_common::parallel::map_in_order;
 
 /// Maximum total size of the documents that are read at the same time, by the sizes of their first files. A document in
 /// memory takes about ten times its size. A larger document is read alone.
-const BYTES_AT_ONCE: u64 = 24 << 20;
-
-/// Kind of the entry's `document`.
-pub(crate) enum EntrySource {
-    File(PathBuf),
-    Folder(PathBuf),
-    Url(Url),
-}
+pub(crate) const BYTES_AT_ONCE: u64 = 24 << 20;
 
 /// Result of loading an entry.
 pub(crate) struct LoadedEntry {
     pub(crate) toolsets: Vec<Toolset>,
-    /// The examined local files, whether or not they became a toolset.
-    pub(crate) files: BTreeSet<PathBuf>,
-    /// The searched folders.
-    pub(crate) folders: BTreeSet<PathBuf>,
+    pub(crate) files: EntryFiles,
     /// Errors of a folder's documents that could not be loaded.
     pub(crate) errors: Vec<LoadError>,
 }
 
-impl EntrySource {
-    /// Determines the source of the entry `name`; relative paths are resolved against `base_dir`.
-    pub(crate) fn new(name: &str, document: &str, base_dir: &Path) -> Result<Self, LoadError> {
-        if document.is_empty() {
-            let reason = "no document; set `document` to the path of its OpenAPI document";
-            return Err(LoadError::settings(name, reason));
-        }
-        if document.contains("://") {
-            let url = url(document).map_err(|reason| LoadError::settings(name, format!("`document` {reason}")))?;
-            return Ok(Self::Url(url));
-        }
-        let path = base_dir.join(document);
-        Ok(if path.is_dir() { Self::Folder(path) } else { Self::File(path) })
-    }
-
-    /// Loads the source. In a folder, a document that cannot be loaded does not affect the others.
-    pub(crate) fn load(
-        &self,
-        name: &str,
-        settings: &ToolsetSettings,
-        base_dir: &Path,
-        fetch: &dyn Fetch,
-    ) -> Result<LoadedEntry, LoadError> {
-        let mut settings = settings.clone();
-        if !settings.root.is_empty() {
-            settings.root = base_dir.join(&settings.root).to_string_lossy().into_owned();
-        }
-        match self {
-            Self::File(path) => load_from(name, Origin::Path(path), &settings, fetch).map(LoadedEntry::one),
-            Self::Url(url) => load_from(name, Origin::Url(url), &settings, fetch).map(LoadedEntry::one),
-            Self::Folder(folder) => load_folder(name, folder, settings, fetch),
-        }
-    }
+/// The files and folders of a configuration entry.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct EntryFiles {
+    /// The examined local files, whether or not they became a toolset.
+    pub(crate) files: BTreeSet<PathBuf>,
+    /// The searched folders.
+    pub(crate) folders: BTreeSet<PathBuf>,
 }
 
-impl LoadedEntry {
-    fn one(toolset: Toolset) -> Self {
-        let files = toolset.files().map(Path::to_owned).collect();
-        Self { toolsets: vec![toolset], files, folders: BTreeSet::new(), errors: Vec::new() }
+/// Loads the entry `name`; relative paths are resolved against `base_dir`. In a folder, a document that cannot be loaded
+/// does not affect the others.
+pub(crate) fn load_entry(
+    name: &str,
+    settings: &ToolsetSettings,
+    base_dir: &Path,
+    fetch: &dyn Fetch,
+) -> Result<LoadedEntry, LoadError> {
+    let document = settings.document.as_str();
+    if document.is_empty() {
+        let reason = "no document; set `document` to the path of its OpenAPI document";
+        return Err(LoadError::settings(name, reason));
     }
+    let mut settings = settings.clone();
+    if !settings.root.is_empty() {
+        settings.root = base_dir.join(&settings.root).to_string_lossy().into_owned();
+    }
+    let path = base_dir.join(document);
+    let toolset = if document.contains("://") {
+        let url = url(document).map_err(|reason| LoadError::settings(name, format!("`document` {reason}")))?;
+        load_from(name, Origin::Url(&url), &settings, fetch)?
+    } else if path.is_dir() {
+        return load_folder(name, &path, settings, fetch);
+    } else {
+        load_from(name, Origin::Path(&path), &settings, fetch)?
+    };
+    let files = EntryFiles { files: toolset.files().map(Path::to_owned).collect(), folders: BTreeSet::new() };
+    Ok(LoadedEntry { toolsets: vec![toolset], files, errors: Vec::new() })
 }
 
 /// Parses a URL. Its query may contain a key, so error messages do not quote it.
@@ -97,7 +84,8 @@ fn load_folder(
     mut settings: ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Result<LoadedEntry, LoadError> {
-    let DocumentSearch { found, folders, .. } = DocumentSearch::run(folder)?;
+    let nothing = BTreeSet::new();
+    let DocumentSearch { found, folders, .. } = DocumentSearch::run(folder, &nothing)?;
     if found.is_empty() {
         let reason = format!(
             "no OpenAPI document in {}: no .json, .yaml or .yml file in it or its subfolders has `openapi` or `swagger` at the top level",
@@ -118,9 +106,8 @@ fn load_folder(
             Ok(mut toolset) => {
                 files.extend(toolset.files().map(Path::to_owned));
                 name.clone_into(&mut toolset.entry);
-                let applicable =
-                    credentials.iter().filter(|(scheme, _)| toolset.security_schemes.contains_key(*scheme));
-                toolset.credentials = applicable.map(cloned).collect();
+                toolset.credentials = credentials.clone();
+                toolset.credentials.retain(|scheme, _| toolset.security_schemes.contains_key(scheme));
                 toolsets.push(toolset);
             }
             Err(error) => errors.push(error),
@@ -131,7 +118,8 @@ fn load_folder(
         let schemes = toolsets.iter().flat_map(|toolset| toolset.security_schemes.keys().map(String::as_str));
         check_credentials(name, folder, &credentials, schemes.collect())?;
     }
-    Ok(LoadedEntry { toolsets: without_parts(toolsets), files, folders: folders.into_iter().collect(), errors })
+    let files = EntryFiles { files, folders: folders.into_iter().collect() };
+    Ok(LoadedEntry { toolsets: without_parts(toolsets), files, errors })
 }
 
 /// Loads the documents in parallel; the results have the order of `found`.
@@ -152,19 +140,15 @@ pub(crate) fn bytes(path: &Path) -> u64 {
     fs::metadata(path).map_or(0, |metadata| metadata.len())
 }
 
-fn cloned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
-    (key.clone(), value.clone())
-}
-
 /// Omits documents that are parts of others: those from which another one takes its operations, and those without
 /// operations to which another one refers. Two documents that take operations from each other are both kept.
 fn without_parts(toolsets: Vec<Toolset>) -> Vec<Toolset> {
-    let paths: Vec<Option<PathBuf>> = toolsets.iter().map(resolved_document).collect();
-    let parts: Vec<bool> = toolsets
-        .iter()
-        .zip(&paths)
-        .map(|(toolset, path)| path.as_ref().is_some_and(|path| is_part(toolset, path, &toolsets, &paths)))
-        .collect();
+    let resolved = |toolset: &Toolset| fs::canonicalize(toolset.document.as_deref()?).ok();
+    let paths: Vec<Option<PathBuf>> = toolsets.iter().map(resolved).collect();
+    let is_part = |(toolset, path): (&Toolset, &Option<PathBuf>)| {
+        path.as_ref().is_some_and(|path| is_part(toolset, path, &toolsets, &paths))
+    };
+    let parts: Vec<bool> = toolsets.iter().zip(&paths).map(is_part).collect();
     toolsets.into_iter().zip(parts).filter(|(_, is_part)| !is_part).map(|(toolset, _)| toolset).collect()
 }
 
@@ -179,8 +163,4 @@ fn is_part(toolset: &Toolset, own: &Path, all: &[Toolset], paths: &[Option<PathB
         };
         !std::ptr::eq(toolset, other) && takes && !refers_back
     })
-}
-
-fn resolved_document(toolset: &Toolset) -> Option<PathBuf> {
-    fs::canonicalize(toolset.document.as_deref()?).ok()
 }

@@ -19,9 +19,6 @@ use crate::{DocumentLimits, LoadError};
 /// File name extensions of the files that are examined.
 pub const DOCUMENT_ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 
-/// Maximum nesting of folders in a search.
-const MAX_FOLDER_DEPTH: usize = 64;
-
 /// Number of bytes at the start of a file that are examined first. The whole file is read only if they lack the
 /// version.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -54,7 +51,7 @@ pub struct Discovery {
 ///
 /// Returns [`LoadError::Read`] if `folder` cannot be listed.
 pub fn discover(folder: &Path) -> Result<Discovery, LoadError> {
-    let DocumentSearch { found, skipped_folders, .. } = DocumentSearch::run(folder)?;
+    let DocumentSearch { found, skipped_folders, .. } = DocumentSearch::run(folder, &BTreeSet::new())?;
     Ok(Discovery { documents: found, skipped_folders })
 }
 
@@ -62,7 +59,7 @@ pub fn discover(folder: &Path) -> Result<Discovery, LoadError> {
 pub(super) struct DocumentSearch<'a> {
     root: &'a Path,
     /// Files that are not examined.
-    excluded: Option<&'a BTreeSet<PathBuf>>,
+    excluded: &'a BTreeSet<PathBuf>,
     pub(super) found: Vec<DiscoveredDocument>,
     /// The searched folders.
     pub(super) folders: Vec<PathBuf>,
@@ -71,40 +68,25 @@ pub(super) struct DocumentSearch<'a> {
 }
 
 impl<'a> DocumentSearch<'a> {
-    /// Searches `root` and its subfolders.
-    pub(super) fn run(root: &'a Path) -> Result<Self, LoadError> {
-        Self::new(root, None)
-    }
-
-    /// Like [`Self::run`], but skips the files in `excluded`.
-    pub(super) fn run_beyond(root: &'a Path, excluded: &'a BTreeSet<PathBuf>) -> Result<Self, LoadError> {
-        Self::new(root, Some(excluded))
-    }
-
-    fn new(root: &'a Path, excluded: Option<&'a BTreeSet<PathBuf>>) -> Result<Self, LoadError> {
+    /// Searches `root` and its subfolders, except the files in `excluded`.
+    pub(super) fn run(root: &'a Path, excluded: &'a BTreeSet<PathBuf>) -> Result<Self, LoadError> {
         let mut search = Self { root, excluded, found: Vec::new(), folders: Vec::new(), skipped_folders: Vec::new() };
-        search.folder(root, MAX_FOLDER_DEPTH)?;
+        search.folder(root)?;
         Ok(search)
     }
 
-    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), LoadError> {
+    fn folder(&mut self, folder: &Path) -> Result<(), LoadError> {
         self.folders.push(folder.to_owned());
         for entry in entries(folder).map_err(|source| LoadError::Read { path: folder.to_owned(), source })? {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let is_hidden = entry.file_name().to_string_lossy().starts_with('.');
-                if is_hidden {
+                if entry.file_name().to_string_lossy().starts_with('.') {
                     self.skipped_folders.push(self.name_of(&path));
-                }
-                let is_searched = depth > 0 && !is_hidden;
-                // Includes the folder as a document: loading it reports why it cannot be listed.
-                if is_searched && self.folder(&path, depth - 1).is_err() {
+                } else if self.folder(&path).is_err() {
+                    // Includes the folder as a document: loading it reports why it cannot be listed.
                     self.take(path);
                 }
-            } else if has_document_ending(&path)
-                && self.excluded.is_none_or(|excluded| !excluded.contains(&path))
-                && is_document(&path)
-            {
+            } else if has_document_ending(&path) && !self.excluded.contains(&path) && is_document(&path) {
                 self.take(path);
             }
         }

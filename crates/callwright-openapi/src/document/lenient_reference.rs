@@ -1,13 +1,10 @@
 //! Resolves `$ref`s whose literal target does not exist.
 
-use crate::document::{ApiDocument, LocatedValue};
+use crate::document::{ApiDocument, LocatedValue, MAX_REFERENCE_HOPS};
 use crate::files::{SourceFile, ValuePosition};
 
 /// Location of schemas in each OpenAPI version. Documents that were migrated by hand keep old references.
 const SCHEMAS: [(&str, &str); 2] = [("definitions/", "components/schemas/"), ("components/schemas/", "definitions/")];
-
-/// Maximum number of tokens of a pointer. References in real documents have up to about ten.
-const MAX_STEPS: usize = 64;
 
 /// Returns the target that `reference` in the file `from` was intended to have.
 ///
@@ -31,7 +28,7 @@ pub(crate) fn resolve_leniently<'d>(
 
 fn follow_tokens<'d>(root: LocatedValue<'d>, pointer: &str) -> Option<LocatedValue<'d>> {
     let tokens: Vec<&str> = pointer.split('/').collect();
-    if pointer.is_empty() || tokens.len() > MAX_STEPS {
+    if pointer.is_empty() || tokens.len() > MAX_REFERENCE_HOPS {
         return None;
     }
     let mut current = root;
@@ -48,7 +45,7 @@ fn follow_tokens<'d>(root: LocatedValue<'d>, pointer: &str) -> Option<LocatedVal
 /// without end.
 fn end_of<'d>(current: &LocatedValue<'d>) -> Option<LocatedValue<'d>> {
     let mut end = current.clone();
-    for _ in 0..MAX_STEPS {
+    for _ in 0..MAX_REFERENCE_HOPS {
         let Some(reference) = end.reference() else { return Some(end) };
         end = current.document.by_letter(reference, end.at.file()).ok()?;
     }

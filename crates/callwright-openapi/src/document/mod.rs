@@ -16,12 +16,13 @@ use crate::{LoadError, ToolsetSettings};
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_common::schema::{SchemaNode, Subschema};
 
-/// Maximum length of a chain of `$ref`s, which detects cycles. Real documents need two or three.
+/// Maximum length of a chain of `$ref`s, which detects cycles, and maximum number of tokens of a pointer that is resolved
+/// with tolerance. Real documents need up to three and ten.
 const MAX_REFERENCE_HOPS: usize = 32;
 
 /// An OpenAPI document: one file, or several files that refer to each other.
 pub(crate) struct ApiDocument {
-    files: DocumentFileSet,
+    pub(crate) files: DocumentFileSet,
     /// OpenAPI version, which determines the dialect of the schemas.
     pub(crate) version: Version,
 }
@@ -81,12 +82,6 @@ impl ApiDocument {
         Ok(Self { files: loader.complete(main), version })
     }
 
-    /// Returns the local files that the document refers to, as absolute paths with links resolved, including files
-    /// that could not be parsed.
-    pub(crate) fn other_files(&self) -> Vec<PathBuf> {
-        self.files.referred()
-    }
-
     /// Returns remarks about the whole document: repairs of its texts, an unknown newer version, and missing paths.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut remarks: Vec<String> =
@@ -103,14 +98,9 @@ impl ApiDocument {
         remarks
     }
 
-    /// Returns the fetched files of the document.
-    pub(crate) fn remote_files(&self) -> &[RemoteFile] {
-        self.files.remote()
-    }
-
     /// Returns the root value of the document's main file.
     pub(crate) fn root(&self) -> LocatedValue<'_> {
-        self.root_of(self.files.main())
+        self.root_of(&self.files.main)
     }
 
     /// Returns the root values of all files.
@@ -202,6 +192,16 @@ impl<'d> LocatedValue<'d> {
         items.map(move |(index, value)| own.inner(value, own.at.item(index)))
     }
 
+    /// Returns the members of the member `key`.
+    pub(crate) fn members_of(&self, key: &str) -> impl Iterator<Item = (&'d String, LocatedValue<'d>)> + use<'d> {
+        self.member(key).map(|member| member.members()).into_iter().flatten()
+    }
+
+    /// Returns the items of the member `key`.
+    pub(crate) fn items_of(&self, key: &str) -> impl Iterator<Item = LocatedValue<'d>> + use<'d> {
+        self.member(key).map(|member| member.items()).into_iter().flatten()
+    }
+
     /// Follows `$ref`s until the value is not a reference.
     pub(crate) fn follow(&self) -> Result<LocatedValue<'d>, ReferenceError> {
         let mut current = self.clone();
@@ -261,7 +261,7 @@ impl<'d> SchemaNode<'d> for LocatedValue<'d> {
 
 impl fmt::Debug for ApiDocument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.files.main().name)
+        f.write_str(&self.files.main.name)
     }
 }
 

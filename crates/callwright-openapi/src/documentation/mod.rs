@@ -96,7 +96,7 @@ fn swagger_body(texts: &mut DocTextCollector, body: &OperationBody<'_>) {
 
 fn tags(texts: &mut DocTextCollector, operation: &LocatedValue<'_>) {
     let own = operation.value.get("tags").and_then(serde_json::Value::as_array);
-    for tag in operation.document.member("tags").iter().flat_map(LocatedValue::items) {
+    for tag in operation.document.root().items_of("tags") {
         let Some(name) = tag.value.get("name") else { continue };
         if own.is_some_and(|names| names.contains(name)) {
             texts.member(&tag, "description", "");

@@ -11,14 +11,14 @@ use crate::tool::text::shorten;
 const MAX_EXAMPLE_CHARS: usize = 600;
 
 pub(super) fn responses(texts: &mut DocTextCollector, operation: &LocatedValue<'_>) {
-    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
+    for (status, response) in operation.members_of("responses") {
         let Ok(response) = response.follow() else { continue };
         texts.member(&response, "description", status);
         extension::error_lists(texts, &response);
         if operation.document.version == Version::V2_0 {
             swagger_response(texts, status, &response);
         }
-        for (_, media) in response.member("content").iter().flat_map(LocatedValue::members) {
+        for (_, media) in response.members_of("content") {
             describe_content(texts, status, &media);
             named_examples(texts, status, &media);
         }
@@ -32,7 +32,7 @@ fn swagger_response(texts: &mut DocTextCollector, status: &str, response: &Locat
     if !is_error(status) {
         return;
     }
-    for (_, example) in response.member("examples").iter().flat_map(LocatedValue::members) {
+    for (_, example) in response.members_of("examples") {
         show_example(texts, status, &example);
     }
 }
@@ -57,7 +57,7 @@ fn named_examples(texts: &mut DocTextCollector, status: &str, media: &LocatedVal
     if !is_error(status) {
         return;
     }
-    for (name, example) in media.member("examples").iter().flat_map(LocatedValue::members) {
+    for (name, example) in media.members_of("examples") {
         let Ok(example) = example.follow() else { continue };
         texts.member(&example, "summary", name);
         texts.member(&example, "description", name);

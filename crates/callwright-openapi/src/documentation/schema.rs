@@ -78,14 +78,14 @@ fn visit(
     }
     let Some(levels) = levels.checked_sub(1) else { return };
     for keyword in ["allOf", "oneOf", "anyOf"] {
-        for branch in target.member(keyword).iter().flat_map(LocatedValue::items) {
+        for branch in target.items_of(keyword) {
             visit(texts, &branch, name, levels, selection);
         }
     }
     if let Some(items) = target.member("items") {
         visit(texts, &items, name, levels, selection);
     }
-    for (property, schema) in target.member("properties").iter().flat_map(LocatedValue::members) {
+    for (property, schema) in target.members_of("properties") {
         if !selection.leaves_out(&schema) {
             visit(texts, &schema, property, levels, selection);
         }

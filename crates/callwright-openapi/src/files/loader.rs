@@ -42,18 +42,15 @@ impl Origin<'_> {
 }
 
 pub(crate) struct DocumentFileSet {
-    main: SourceFile,
+    pub(crate) main: SourceFile,
     others: Vec<SourceFile>,
-    /// Referenced local files with links resolved, including files that could not be parsed.
-    referred: BTreeSet<PathBuf>,
-    remote: Vec<RemoteFile>,
+    /// Referenced local files, as absolute paths with links resolved, including files that could not be parsed.
+    pub(crate) referred: BTreeSet<PathBuf>,
+    /// The fetched files.
+    pub(crate) remote: Vec<RemoteFile>,
 }
 
 impl DocumentFileSet {
-    pub(crate) fn main(&self) -> &SourceFile {
-        &self.main
-    }
-
     /// Returns all files that were read.
     pub(crate) fn all(&self) -> impl Iterator<Item = &SourceFile> {
         std::iter::once(&self.main).chain(&self.others)
@@ -72,20 +69,9 @@ impl DocumentFileSet {
         file.ok_or_else(|| "has no target".to_owned())
     }
 
-    /// Returns the referenced local files, as absolute paths with links resolved, including files that could not be
-    /// parsed.
-    pub(crate) fn referred(&self) -> Vec<PathBuf> {
-        self.referred.iter().cloned().collect()
-    }
-
     /// Returns the remarks about repairs in the text of each file.
     pub(crate) fn remarks(&self) -> impl Iterator<Item = (&SourceFile, &str)> {
         self.all().flat_map(|file| file.remarks.iter().map(move |remark| (file, remark.as_str())))
-    }
-
-    /// Returns the fetched files.
-    pub(crate) fn remote(&self) -> &[RemoteFile] {
-        &self.remote
     }
 }
 
@@ -269,7 +255,7 @@ impl<'a> Loader<'a> {
     /// Fetches a file within the bytes and the time that all files of the document share.
     fn fetch(&mut self, fetch: &dyn Fetch, url: &Url) -> Result<FetchedFile, String> {
         let seconds = self.limits.fetch_seconds;
-        let until = *self.fetch_until.get_or_insert_with(|| later(seconds));
+        let until = *self.fetch_until.get_or_insert_with(|| Instant::now() + Duration::from_secs(seconds));
         let time = until.saturating_duration_since(Instant::now());
         if time.is_zero() {
             return Err(format!(
@@ -301,13 +287,6 @@ impl<'a> Loader<'a> {
         self.files.push(SourceFile::new(name, address, parsed));
         Ok(self.files.len() - 1)
     }
-}
-
-/// Returns the instant in `seconds` seconds, at most a year ahead to avoid overflow.
-fn later(seconds: u64) -> Instant {
-    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-    let now = Instant::now();
-    now + Duration::from_secs(seconds).min(YEAR)
 }
 
 /// Reads at most `limit` + 1 bytes, so that the caller can detect a larger file.

@@ -33,7 +33,7 @@ impl ParameterSurvey {
             let mut seen = HashSet::new();
             let mut names = HashSet::new();
             for holder in operation.path_items.iter().chain([&operation.operation]) {
-                for entry in holder.member("parameters").iter().flat_map(LocatedValue::items) {
+                for entry in holder.items_of("parameters") {
                     let Ok(at) = entry.follow() else { continue };
                     let Some(name) = at.text("name") else { continue };
                     seen.extend(location(&at).map(|location| (name, location)));

@@ -78,7 +78,7 @@ fn key(schema: &LocatedValue<'_>) -> OutputKey {
 /// Returns the successful responses, those with a single status first.
 fn responses<'d>(operation: &LocatedValue<'d>) -> impl Iterator<Item = LocatedValue<'d>> {
     let mut found: Vec<(&str, LocatedValue<'d>)> = Vec::new();
-    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
+    for (status, response) in operation.members_of("responses") {
         if !status.starts_with('2') {
             continue;
         }
@@ -106,7 +106,7 @@ pub(crate) fn attach_links(loaded: &mut [(&DocumentOperation<'_>, Operation)]) {
     for (source, _) in loaded.iter() {
         let mut of_operation = Vec::new();
         for response in responses(&source.operation) {
-            for (_, link) in response.member("links").iter().flat_map(LocatedValue::members) {
+            for (_, link) in response.members_of("links") {
                 let Ok(link) = link.follow() else { continue };
                 of_operation.extend(targets.links_of(&link));
             }

@@ -43,7 +43,7 @@ pub(crate) fn promises<'d>(operation: &LocatedValue<'d>, method: &Method, bindin
     }
     let is_chosen = bindings.iter().any(|binding| is_among(CHOOSERS, &letters(&binding.name)));
     let mut promises: Vec<Promise> = Vec::new();
-    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
+    for (status, response) in operation.members_of("responses") {
         let Some(statuses) = statuses_of(status) else { continue };
         let Ok(response) = response.follow() else { continue };
         let Some(mut promise) = of_response(operation, &response, statuses) else { continue };

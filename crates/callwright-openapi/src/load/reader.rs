@@ -171,9 +171,9 @@ fn produces(operation: &LocatedValue<'_>) -> Vec<String> {
         return swagger::media_types(operation, "produces").into_iter().map(str::to_owned).collect();
     }
     let (mut successful, mut all): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
-    for (status, response) in operation.member("responses").iter().flat_map(LocatedValue::members) {
+    for (status, response) in operation.members_of("responses") {
         let Ok(response) = response.follow() else { continue };
-        for (media_type, _) in response.member("content").iter().flat_map(LocatedValue::members) {
+        for (media_type, _) in response.members_of("content") {
             if status.starts_with('2') && !successful.contains(media_type) {
                 successful.push(media_type.clone());
             }

@@ -294,7 +294,7 @@ fn is_scalar(schema: &LocatedValue<'_>) -> bool {
 /// Returns the examples of a Parameter Object, in the order of the document.
 fn examples_of_parameter<'d>(parameter: &LocatedValue<'d>) -> Vec<&'d Value> {
     let mut examples = examples_beside(parameter);
-    for (_, media) in parameter.member("content").iter().flat_map(LocatedValue::members) {
+    for (_, media) in parameter.members_of("content") {
         examples.extend(examples_beside(&media));
     }
     examples

@@ -16,7 +16,7 @@ use callwright_common::json::scalar_text;
 pub(crate) fn properties<'d>(schema: Option<&LocatedValue<'d>>) -> BTreeMap<&'d str, LocatedValue<'d>> {
     let mut properties = BTreeMap::new();
     for branch in schema.into_iter().flat_map(|schema| branches(schema)) {
-        for (name, schema) in branch.member("properties").iter().flat_map(LocatedValue::members) {
+        for (name, schema) in branch.members_of("properties") {
             properties.entry(name.as_str()).or_insert(schema);
         }
     }
@@ -34,7 +34,7 @@ pub(crate) fn encodings<'d>(
         return BTreeMap::new();
     }
     let mut encodings: BTreeMap<String, Encoding> = BTreeMap::new();
-    for (name, entry) in media.member("encoding").iter().flat_map(LocatedValue::members) {
+    for (name, entry) in media.members_of("encoding") {
         encodings.insert(name.clone(), encoding(&entry, notes));
     }
     for (name, schema) in properties(schema) {
@@ -54,7 +54,7 @@ pub(crate) fn encodings<'d>(
 
 fn encoding<'d>(entry: &LocatedValue<'d>, notes: &mut LoadNotes) -> Encoding {
     let mut headers = BTreeMap::new();
-    for (name, header) in entry.member("headers").iter().flat_map(LocatedValue::members) {
+    for (name, header) in entry.members_of("headers") {
         if name.eq_ignore_ascii_case("content-type") {
             continue;
         }

@@ -113,7 +113,7 @@ impl<'d> XmlShapeReader<'d> {
             if let Some(xml) = branch.member("xml") {
                 read_object(&mut node, &xml);
             }
-            for (name, property) in branch.member("properties").iter().flat_map(LocatedValue::members) {
+            for (name, property) in branch.members_of("properties") {
                 if !node.members.contains_key(name)
                     && let Some(member) = self.node(property)
                 {

@@ -345,7 +345,7 @@ impl<'d> Variant<'d> {
                         self.ignored.push("allOf");
                         continue;
                     };
-                    for branch in schema.member("allOf").iter().flat_map(LocatedValue::items) {
+                    for branch in schema.items_of("allOf") {
                         match branch.follow() {
                             Ok(branch) if branch.at.id() == *parent => {}
                             Ok(branch) => self.collect(&branch, limits, levels),

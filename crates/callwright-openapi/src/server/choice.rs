@@ -164,7 +164,7 @@ fn variable_names(template: &str) -> Vec<&str> {
 /// Returns the URL templates of all servers, the document's own first, with their Server Objects if there are any.
 fn all_servers(document: &ApiDocument) -> Vec<(String, Option<LocatedValue<'_>>)> {
     let mut holders = vec![document.root()];
-    for (_, path_item) in document.member("paths").iter().flat_map(LocatedValue::members) {
+    for (_, path_item) in document.root().members_of("paths") {
         let Ok(path_item) = path_item.follow() else { continue };
         holders.extend(path_item.members().map(|(_, operation)| operation));
         holders.push(path_item);
