@@ -12,18 +12,12 @@ use super::translated::{Loss, Losses, TranslatedSchema};
 use super::words::append_sentence;
 use crate::schema::{KeywordForm, form, is_annotation};
 
-/// Maximum number of copies of a definition within itself. One copy shows the members of a tree's children.
-const MAX_RECURSION: usize = 1;
-
 /// Maximum size of the inlined schema, in bytes of JSON. Providers that reject `$ref` seldom have the largest
 /// contexts.
 const MAX_BYTES: usize = 32 * 1024;
 
 /// Maximum nesting of copies, tried in descending order.
 const DEPTHS: [usize; 7] = [12, 8, 6, 4, 3, 2, 1];
-
-/// Maximum nesting of schemas; guards against artificially deep input.
-const MAX_LEVELS: usize = 200;
 
 /// Text that is added to the description of an opened schema.
 const OPENED: &str = "Its content is not described here; any content is accepted.";
@@ -44,7 +38,7 @@ fn inline(schema: &Value, depth: usize, bytes: usize) -> Option<(Value, Vec<Loss
         bytes_left: bytes,
         losses: Losses::default(),
     };
-    let written = inliner.any(schema, &DialectTrail::Root, &mut Vec::new(), 0)?;
+    let written = inliner.any(schema, &DialectTrail::Root, &mut Vec::new())?;
     Some((written, inliner.losses.finish()))
 }
 
@@ -58,34 +52,26 @@ struct Inliner<'a> {
 impl<'a> Inliner<'a> {
     /// Inlines one schema. `copied` lists the definitions whose copies enclose it. Returns `None` if the result is
     /// too large.
-    fn any(
-        &mut self,
-        schema: &'a Value,
-        trail: &DialectTrail<'_>,
-        copied: &mut Vec<&'a str>,
-        level: usize,
-    ) -> Option<Value> {
+    fn any(&mut self, schema: &'a Value, trail: &DialectTrail<'_>, copied: &mut Vec<&'a str>) -> Option<Value> {
         let Value::Object(members) = schema else { return Some(schema.clone()) };
-        if level > MAX_LEVELS {
-            return self.opened(members, trail).map(Value::Object);
-        }
         let Some(written) = reference(members) else {
-            return self.members(members, trail, copied, level).map(Value::Object);
+            return self.members(members, trail, copied).map(Value::Object);
         };
         // Schemas beside the `$ref` may contain further `$ref`s.
-        let beside = self.members(members, trail, copied, level)?;
+        let beside = self.members(members, trail, copied)?;
         let target = name_of(written).and_then(|name| self.definitions.get_key_value(name));
         let Some((name, schema @ Value::Object(target))) = target else {
             self.losses.add(trail, format!("`$ref` `{written}` names no definition; any value is accepted"));
             return Some(Value::Object(beside));
         };
-        let times = copied.iter().filter(|above| *above == name).count();
-        if times > MAX_RECURSION || copied.len() >= self.depth {
+        // One copy within a copy shows the members of a tree's children.
+        let is_repeated = copied.iter().filter(|above| *above == name).count() > 1;
+        if is_repeated || copied.len() >= self.depth {
             return Some(Value::Object(merge_siblings(self.opened(target, trail)?, beside)));
         }
         copied.push(name);
         let all = DialectTrail::Root.member("$defs");
-        let copy = self.any(schema, &all.member(name), copied, level + 1);
+        let copy = self.any(schema, &all.member(name), copied);
         copied.pop();
         let Value::Object(copy) = copy? else { return None };
         Some(Value::Object(merge_siblings(copy, beside)))
@@ -96,25 +82,24 @@ impl<'a> Inliner<'a> {
         members: &'a Map<String, Value>,
         trail: &DialectTrail<'_>,
         copied: &mut Vec<&'a str>,
-        level: usize,
     ) -> Option<Map<String, Value>> {
         let mut written = Map::new();
         for (key, value) in members.iter().filter(|(key, _)| !["$defs", "$ref"].contains(&key.as_str())) {
             let child = trail.member(key);
             self.spend(key.len())?;
             let value = match (form(key), value) {
-                (Some(KeywordForm::Schema), _) => self.any(value, &child, copied, level + 1)?,
+                (Some(KeywordForm::Schema), _) => self.any(value, &child, copied)?,
                 (Some(KeywordForm::Schemas), Value::Array(schemas)) => {
                     let each = schemas.iter().enumerate();
                     let inlined: Option<Vec<Value>> =
-                        each.map(|(index, schema)| self.any(schema, &child.item(index), copied, level + 1)).collect();
+                        each.map(|(index, schema)| self.any(schema, &child.item(index), copied)).collect();
                     Value::Array(inlined?)
                 }
                 (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
                     let mut inlined = Map::new();
                     for (name, schema) in schemas {
                         self.spend(name.len())?;
-                        inlined.insert(name.clone(), self.any(schema, &child.member(name), copied, level + 1)?);
+                        inlined.insert(name.clone(), self.any(schema, &child.member(name), copied)?);
                     }
                     Value::Object(inlined)
                 }

@@ -4,13 +4,11 @@
 use serde_json::Value;
 
 use super::collector::DocTextCollector;
+use super::schema::MAX_LEVELS;
 use crate::document::LocatedValue;
 
 /// Words in an extension's key that indicate a list of errors.
 const ERROR_WORDS: [&str; 4] = ["error", "fault", "exception", "failure"];
-/// Maximum nesting of lists.
-const MAX_LEVELS: usize = 4;
-
 /// Adds the entries of all error-listing extensions of `holder`, one text each.
 pub(super) fn error_lists(texts: &mut DocTextCollector, holder: &LocatedValue<'_>) {
     for (key, value) in holder.members() {

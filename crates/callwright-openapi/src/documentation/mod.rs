@@ -16,6 +16,7 @@ use crate::request::parameter::OperationParameter;
 use callwright_types::DocText;
 pub(super) use collector::DocTextCollector;
 pub(super) use response::is_error;
+use schema::PropertySelection;
 
 /// Returns the texts about the document as a whole.
 pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {
@@ -65,9 +66,11 @@ fn describe_parameter(texts: &mut DocTextCollector, parameter: &OperationParamet
     let label = format!("{} ({} parameter)", parameter.name, parameter.location.as_str());
     texts.member(&parameter.at, "description", &label);
     if let Some(schema) = &parameter.schema {
-        let is_itself = std::ptr::eq(schema.value, parameter.at.value);
-        let describe = if is_itself { schema::describe_values } else { schema::describe };
-        describe(texts, schema, &parameter.name);
+        if std::ptr::eq(schema.value, parameter.at.value) {
+            schema::describe_values(texts, schema, &parameter.name);
+        } else {
+            schema::describe(texts, schema, &parameter.name, PropertySelection::Request);
+        }
     }
 }
 
@@ -78,7 +81,7 @@ fn request_body(texts: &mut DocTextCollector, operation: &LocatedValue<'_>) {
     // The media types of a body usually describe the same schema, so only the first is read.
     let content = body.member("content").and_then(|content| content.members().next());
     if let Some(schema) = content.and_then(|(_, media)| media.member("schema")) {
-        schema::describe(texts, &schema, "");
+        schema::describe(texts, &schema, "", PropertySelection::Request);
     }
 }
 
@@ -86,11 +89,11 @@ fn request_body(texts: &mut DocTextCollector, operation: &LocatedValue<'_>) {
 fn swagger_body(texts: &mut DocTextCollector, body: &OperationBody<'_>) {
     if body.fields.is_empty() {
         body.at.iter().for_each(|at| texts.member(at, "description", "Request body"));
-        body.schema.iter().for_each(|schema| schema::describe(texts, schema, ""));
+        body.schema.iter().for_each(|schema| schema::describe(texts, schema, "", PropertySelection::Request));
     }
     for field in &body.fields {
         let Some(schema) = field.schemas.first() else { continue };
-        schema::describe(texts, schema, field.name);
+        schema::describe(texts, schema, field.name, PropertySelection::Request);
     }
 }
 

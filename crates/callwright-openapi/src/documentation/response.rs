@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::collector::DocTextCollector;
+use super::schema::PropertySelection;
 use super::{extension, schema};
 use crate::document::{LocatedValue, Version};
 use crate::tool::text::shorten;
@@ -43,10 +44,10 @@ fn describe_content(texts: &mut DocTextCollector, status: &str, media: &LocatedV
     let schema = media.member("schema");
     if !is_error(status) {
         // Some APIs respond with status 200 and report errors in the body.
-        schema.iter().for_each(|schema| schema::describe_errors(texts, schema));
+        schema.iter().for_each(|schema| schema::describe(texts, schema, "", PropertySelection::Errors));
         return;
     }
-    schema.iter().for_each(|schema| schema::describe_answer(texts, schema));
+    schema.iter().for_each(|schema| schema::describe(texts, schema, "", PropertySelection::Answer));
     let own = schema.as_ref().and_then(|schema| schema.follow().ok());
     for holder in [Some(media), own.as_ref()].into_iter().flatten() {
         holder.member("example").iter().for_each(|example| show_example(texts, status, example));

@@ -5,14 +5,14 @@ use serde_json::Value;
 use super::collector::DocTextCollector;
 use crate::document::LocatedValue;
 
-/// Maximum nesting of properties that are described.
-const MAX_LEVELS: usize = 4;
+/// Maximum nesting of properties and of lists that are described.
+pub(super) const MAX_LEVELS: usize = 4;
 /// Maximum number of allowed values that are listed. Longer lists are usually countries and currencies.
 const MAX_VALUES: usize = 200;
 
 /// Selects the properties to describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum PropertySelection {
+pub(crate) enum PropertySelection {
     /// All properties of a request.
     Request,
     /// All properties of a response.
@@ -28,27 +28,22 @@ impl PropertySelection {
     }
 }
 
-/// Describes `schema` and its subschemas. `name` is its name (may be empty).
-pub(crate) fn describe(texts: &mut DocTextCollector, schema: &LocatedValue<'_>, name: &str) {
-    visit(texts, schema, name, MAX_LEVELS, PropertySelection::Request);
+/// Describes the selected properties of `schema` and its subschemas. `name` is its name (may be empty).
+pub(crate) fn describe(
+    texts: &mut DocTextCollector,
+    schema: &LocatedValue<'_>,
+    name: &str,
+    selection: PropertySelection,
+) {
+    visit(texts, schema, name, MAX_LEVELS, selection);
 }
 
 /// Describes the values of `schema`; its description has already been added.
 pub(super) fn describe_values(texts: &mut DocTextCollector, schema: &LocatedValue<'_>, name: &str) {
     values(texts, schema, name);
     if let Some(items) = schema.member("items") {
-        describe(texts, &items, name);
+        describe(texts, &items, name, PropertySelection::Request);
     }
-}
-
-/// Describes the `schema` of a response and its subschemas.
-pub(super) fn describe_answer(texts: &mut DocTextCollector, schema: &LocatedValue<'_>) {
-    visit(texts, schema, "", MAX_LEVELS, PropertySelection::Answer);
-}
-
-/// Describes only those properties below `schema` whose names suggest errors.
-pub(super) fn describe_errors(texts: &mut DocTextCollector, schema: &LocatedValue<'_>) {
-    visit(texts, schema, "", MAX_LEVELS, PropertySelection::Errors);
 }
 
 /// Visits each schema once, so that the work is bounded by the document's size and not by the number of paths through

@@ -13,7 +13,7 @@ use crate::document::{ApiDocument, LocatedValue};
 use crate::request::binding::Location;
 use crate::request::parameter::OperationParameter;
 use callwright_common::json::scalar_text;
-use callwright_common::text::name_words;
+use callwright_common::text::{is_digits, name_words};
 
 /// Words of the parameter's name, in any notation.
 const NAMES: [&str; 3] = ["api_version", "x_api_version", "x_ms_version"];
@@ -23,9 +23,6 @@ const GUIDELINE_NAME: &str = "api-version";
 
 /// Minimum length of a version that is searched for in a description; shorter texts occur by chance.
 const MIN_QUOTED_CHARS: usize = 3;
-
-/// Length of a date: `2024-05-01`.
-const DATE_CHARS: usize = 10;
 
 /// The version of a document.
 pub(crate) struct ApiVersion {
@@ -126,13 +123,9 @@ fn typed(version: &str, schema: Option<&LocatedValue<'_>>) -> Value {
 
 /// Whether the version begins with a date, as in `2024-05-01-preview`.
 fn is_dated(version: &str) -> bool {
-    let date = version.get(..DATE_CHARS).unwrap_or_default();
-    let is_date = date.len() == DATE_CHARS
-        && date.bytes().enumerate().all(|(index, byte)| match index {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-    is_date && version.chars().all(is_of_version)
+    let digits_as_zero = |letter: char| if letter.is_ascii_digit() { '0' } else { letter };
+    let shape: String = version.chars().map(digits_as_zero).collect();
+    shape.starts_with("0000-00-00") && version.chars().all(is_of_version)
 }
 
 /// Whether the version is `major` or `major.minor`, with an optional suffix such as `-preview`. A version of three
@@ -141,6 +134,6 @@ fn is_major_minor(version: &str) -> bool {
     let (numbers, suffix) = version.split_once('-').unwrap_or((version, ""));
     let is_suffix = suffix.chars().all(is_of_version);
     let parts: Vec<&str> = numbers.split('.').collect();
-    let are_numbers = parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let are_numbers = parts.iter().all(|part| is_digits(part));
     is_suffix && are_numbers && parts.len() <= 2
 }

@@ -21,10 +21,10 @@ use crate::schema::subtypes::Subtypes;
 use crate::schema::{SchemaWriter, ToolSchema};
 use crate::server::Servers;
 use crate::tool::description::tool_description;
+use crate::tool::text::{distinct, strings};
 use crate::{FixedArgument, Operation, documentation, security, swagger};
-use serde_json::Value;
-
 use callwright_types::{DocText, OperationRef, Owner, Tool, ToolKind};
+use serde_json::Value;
 
 /// Converts the operations of one document.
 pub(crate) struct OperationReader<'d> {
@@ -109,7 +109,7 @@ impl<'d> OperationReader<'d> {
             fixed,
             security,
             produces: produces(operation),
-            tags: tags(operation),
+            tags: strings(operation.value.get("tags")).map(str::to_owned).collect(),
             deprecated: operation.flag("deprecated") == Some(true),
             documentation: documentation.into_iter().map(|text| shared(&mut self.texts, Arc::new(text))).collect(),
         })
@@ -158,29 +158,18 @@ pub(crate) fn request<'d>(
     Ok((lists.parameters, Some(body)))
 }
 
-/// Returns the names of an operation's tags; entries that are not strings are skipped.
-fn tags(operation: &LocatedValue<'_>) -> Vec<String> {
-    let tags = operation.value.get("tags").and_then(Value::as_array);
-    tags.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
-}
-
 /// Returns the distinct media types of the successful responses; of all responses if the successful ones have no
 /// content.
 fn produces(operation: &LocatedValue<'_>) -> Vec<String> {
     if operation.document.version == Version::V2_0 {
         return swagger::media_types(operation, "produces").into_iter().map(str::to_owned).collect();
     }
-    let (mut successful, mut all): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+    let mut found: Vec<(bool, String)> = Vec::new();
     for (status, response) in operation.members_of("responses") {
         let Ok(response) = response.follow() else { continue };
-        for (media_type, _) in response.members_of("content") {
-            if status.starts_with('2') && !successful.contains(media_type) {
-                successful.push(media_type.clone());
-            }
-            if !all.contains(media_type) {
-                all.push(media_type.clone());
-            }
-        }
+        let media_types = response.members_of("content");
+        found.extend(media_types.map(|(media_type, _)| (status.starts_with('2'), media_type.clone())));
     }
-    if successful.is_empty() { all } else { successful }
+    let has_successful = found.iter().any(|(is_successful, _)| *is_successful);
+    distinct(found.into_iter().filter(|(is_successful, _)| *is_successful || !has_successful).map(|(_, found)| found))
 }

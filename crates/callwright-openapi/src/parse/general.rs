@@ -10,13 +10,11 @@ use serde_json::{Map, Number, Value};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
 use super::parsed::MAX_NESTING;
+use crate::tool::text::SHOWN_NAMES;
 
 /// Maximum number of values that YAML aliases may repeat in total: enough for a response shared by all operations,
 /// too few for a denial-of-service attack ("billion laughs").
 const MAX_ALIASED: usize = 200_000;
-
-/// Maximum number of duplicate keys that the remark names.
-const MAX_NAMED: usize = 5;
 
 /// Deserialises a value. serde_json's own implementation would reject a document because of one key `null` or `~`,
 /// and silently drop the first value of a duplicate key.
@@ -33,8 +31,8 @@ impl ValueReader {
         if twice.is_empty() {
             return None;
         }
-        let named: Vec<String> = twice.iter().take(MAX_NAMED).map(|key| format!("`{key}`")).collect();
-        let more = if twice.len() > MAX_NAMED { ", ..." } else { "" };
+        let named: Vec<String> = twice.iter().take(SHOWN_NAMES).map(|key| format!("`{key}`")).collect();
+        let more = if twice.len() > SHOWN_NAMES { ", ..." } else { "" };
         Some(format!("has keys more than once in one object ({}{more}); the last one is used", named.join(", ")))
     }
 }
@@ -100,7 +98,7 @@ impl<'de> Visitor<'de> for &ValueReader {
                 Entry::Occupied(mut entry) => {
                     let mut twice = self.twice.borrow_mut();
                     // One key more than is named shows that there are further ones.
-                    if twice.len() <= MAX_NAMED {
+                    if twice.len() <= SHOWN_NAMES {
                         twice.insert(entry.key().clone());
                     }
                     entry.insert(value);

@@ -14,7 +14,7 @@ use crate::request::media_type::SendableMediaType;
 use crate::request::xml::XmlShape;
 use crate::schema::subtypes::{Subtypes, Variants};
 use crate::schema::{is_annotation, read_only_names};
-use crate::tool::text::is_among;
+use crate::tool::text::{distinct, is_among, strings};
 
 /// Keywords of an object schema that separate arguments preserve.
 pub(crate) const PLAIN_OBJECT: &str = "type properties required title description example examples default \
@@ -167,7 +167,7 @@ impl<'d> OperationBody<'d> {
         if !is_plain {
             return None;
         }
-        let required: Vec<&str> = names(members, "required");
+        let required = distinct(strings(members.get("required")));
         let hidden = read_only_names(schema.document, schema.value, schema.at.file());
         let described = schema.member("properties")?;
         let described = described.members().map(|(name, schema)| BodyProperty {
@@ -209,17 +209,6 @@ fn polymorphic<'d>(subtypes: &Subtypes<'d>, schema: &LocatedValue<'d>) -> Option
     };
     let only = only.follow().ok()?;
     subtypes.variants(&only).map(|variants| (only, variants))
-}
-
-/// Returns the names listed in the array `keyword`, without duplicates.
-fn names<'d>(members: &'d Map<String, Value>, keyword: &str) -> Vec<&'d str> {
-    let mut names = Vec::new();
-    for name in members.get(keyword).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str) {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    names
 }
 
 /// Whether the schema describes nothing but properties. `alternatives` are keywords that list the variants of the

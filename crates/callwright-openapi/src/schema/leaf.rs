@@ -13,7 +13,7 @@ use super::keyword::KeywordForm;
 use super::literal::{self, type_value, types_of};
 use super::nullable::is_nullable;
 use crate::tool::markup::plain_text;
-use crate::tool::text::shorten;
+use crate::tool::text::{distinct, shorten};
 
 /// Maximum length of an example, in characters. Longer ones cost more than they explain.
 const MAX_EXAMPLE_CHARS: usize = 100;
@@ -208,13 +208,7 @@ fn names(value: &Value) -> Option<Value> {
     if !value.is_array() && !value.is_string() {
         return None;
     }
-    let mut names: Vec<Value> = Vec::new();
-    for name in given.iter().filter(|name| name.is_string()) {
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    Some(Value::Array(names))
+    Some(distinct(given.iter().filter(|name| name.is_string()).cloned()).into())
 }
 
 #[cfg(test)]

@@ -1,37 +1,26 @@
 //! Takes the required arguments with a single allowed value out of a tool's schema.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::loops::target;
+use super::translator::remove_properties;
+use crate::tool::text::strings;
 
 /// Removes the required properties that have a single allowed value from `schema`, the argument object of a tool, and
 /// returns them with their values. `kept` is the name of a property that remains.
 pub(super) fn take_single_values(schema: &mut Value, kept: Option<&str>) -> Vec<(String, Value)> {
     let mut taken: Vec<(String, Value)> = Vec::new();
-    let required = schema.get("required").and_then(Value::as_array);
-    for name in required.into_iter().flatten().filter_map(Value::as_str).filter(|name| Some(*name) != kept) {
+    for name in strings(schema.get("required")).filter(|name| Some(*name) != kept) {
         let property = schema.get("properties").and_then(|properties| properties.get(name));
         let value = property.and_then(|property| single_value(property, schema.get("$defs")));
         taken.extend(value.map(|value| (name.to_owned(), value.clone())));
     }
     let Some(members) = schema.as_object_mut().filter(|_| !taken.is_empty()) else { return taken };
-    for (name, _) in &taken {
-        remove(members, name);
-    }
+    remove_properties(members, &taken.iter().map(|(name, _)| name.as_str()).collect());
     if members.get("required").and_then(Value::as_array).is_some_and(Vec::is_empty) {
         members.shift_remove("required");
     }
     taken
-}
-
-/// Removes the property `name` from the object schema `members`.
-fn remove(members: &mut Map<String, Value>, name: &str) {
-    if let Some(Value::Object(properties)) = members.get_mut("properties") {
-        properties.shift_remove(name);
-    }
-    if let Some(Value::Array(names)) = members.get_mut("required") {
-        names.retain(|other| other != name);
-    }
 }
 
 /// Returns the only value that the schema allows, if it has `const` or an enumeration of one value itself, in a branch

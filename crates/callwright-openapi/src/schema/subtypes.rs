@@ -11,7 +11,7 @@ use crate::document::{ApiDocument, LocatedValue};
 use crate::files::{SourceFile, ValuePositionId};
 use crate::request::body::PLAIN_OBJECT;
 use crate::schema::{is_annotation, read_only_names};
-use crate::tool::text::is_among;
+use crate::tool::text::{distinct, is_among, strings};
 use callwright_common::text::letters;
 
 /// Maximum number of variants of one schema; further ones are reported.
@@ -57,7 +57,7 @@ pub(crate) struct Variants<'d> {
 }
 
 /// A schema that extends another one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Variant<'d> {
     /// Name of the schema.
     pub(crate) schema_name: String,
@@ -221,7 +221,7 @@ impl<'d> Variants<'d> {
     fn match_values(&mut self, schema: &LocatedValue<'d>, are_implied: bool) {
         let described = schema.member("properties").and_then(|properties| properties.member(self.selector));
         let Some(described) = described.and_then(|described| described.follow().ok()) else { return };
-        let listed = texts(described.get("enum"));
+        let listed: Vec<&str> = strings(described.get("enum")).collect();
         if !listed.is_empty() {
             self.is_complete = false;
             for variant in &mut self.variants {
@@ -230,7 +230,7 @@ impl<'d> Variants<'d> {
             return;
         }
         let given = ["default", "example"].into_iter().filter_map(|keyword| described.get(keyword)?.as_str());
-        for value in given.chain(texts(described.get("examples"))) {
+        for value in given.chain(strings(described.get("examples"))) {
             let names = self.variants.iter().flat_map(|variant| &variant.names);
             if names.clone().any(|name| name == value) || self.other_values.contains(&value) {
                 continue;
@@ -246,13 +246,7 @@ impl<'d> Variants<'d> {
 
     /// Returns the names of all variants.
     pub(crate) fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.variants.iter().flat_map(|variant| &variant.names).map(String::as_str) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        distinct(self.variants.iter().flat_map(|variant| &variant.names).map(String::as_str))
     }
 
     /// Whether the variants add only properties, which can be offered beside those of the parent.
@@ -283,7 +277,7 @@ impl<'d> Variants<'d> {
     /// names are not known.
     pub(crate) fn owners(&self, name: &str) -> Vec<&str> {
         let (with, without): (Vec<&Variant<'d>>, Vec<&Variant<'d>>) =
-            self.variants.iter().partition(|variant| variant.has(name));
+            self.variants.iter().partition(|variant| variant.has.contains(name));
         if without.is_empty() || self.own.contains(name) || with.iter().any(|variant| variant.names.is_empty()) {
             return Vec::new();
         }
@@ -306,32 +300,13 @@ impl<'d> Variants<'d> {
         if !self.is_closed && !variant.is_closed || variant.is_open || !variant.ignored.is_empty() {
             return Vec::new();
         }
-        self.added().map(|(name, _)| *name).filter(|name| !variant.has(name)).collect()
-    }
-
-    /// Whether the schema with the properties of all variants may forbid others.
-    pub(crate) fn may_be_closed(&self) -> bool {
-        self.are_plain()
+        self.added().map(|(name, _)| *name).filter(|name| !variant.has.contains(name)).collect()
     }
 }
 
 impl<'d> Variant<'d> {
     fn new(schema: &LocatedValue<'d>) -> Self {
-        Self {
-            schema_name: schema.at.pointer().last().unwrap_or_default(),
-            names: Vec::new(),
-            members: Vec::new(),
-            required: Vec::new(),
-            is_closed: false,
-            is_open: false,
-            ignored: Vec::new(),
-            own_values: Vec::new(),
-            has: HashSet::new(),
-        }
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.has.contains(name)
+        Self { schema_name: schema.at.pointer().last().unwrap_or_default(), ..Self::default() }
     }
 
     /// Adds what `schema` describes, within `limits`.
@@ -367,7 +342,7 @@ impl<'d> Variant<'d> {
                     }
                 }
                 "required" => {
-                    for name in texts(Some(value)) {
+                    for name in strings(Some(value)) {
                         if name != selector && !hidden.contains(name) && !self.required.contains(&name) {
                             self.required.push(name);
                         }
@@ -424,7 +399,7 @@ fn own_values<'d>(property: &LocatedValue<'d>) -> Vec<&'d str> {
     let Ok(property) = property.follow() else { return Vec::new() };
     match property.get("const").and_then(Value::as_str) {
         Some(value) => vec![value],
-        None => texts(property.get("enum")),
+        None => strings(property.get("enum")).collect(),
     }
 }
 
@@ -440,10 +415,6 @@ fn matching(names: &[String], listed: &[&str]) -> Vec<String> {
         }
     }
     matching
-}
-
-fn texts(list: Option<&Value>) -> Vec<&str> {
-    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 fn is_false(value: Option<&Value>) -> bool {

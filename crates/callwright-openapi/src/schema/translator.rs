@@ -23,7 +23,7 @@ use crate::files::SourceFile;
 use crate::report::notes::LoadNotes;
 use crate::schema::subtypes::{Subtypes, Variants, address};
 use crate::tool::markup::plain_text;
-use crate::tool::text::shorten;
+use crate::tool::text::{shorten, strings};
 
 /// Maximum number of enumerated values in a bare schema.
 const BARE_VALUES: usize = 20;
@@ -214,7 +214,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         level: usize,
         translated: &mut Map<String, Value>,
     ) -> Result<(), TooLarge> {
-        if !variants.may_be_closed() || !self.detail.has_variants {
+        if !variants.are_plain() || !self.detail.has_variants {
             translated.shift_remove("additionalProperties");
         }
         if !self.detail.has_variants {
@@ -235,9 +235,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
                 properties.entry(name).or_insert(schema);
             }
         }
-        let required = translated.get("required").and_then(Value::as_array);
-        let required: Vec<String> =
-            required.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
+        let required: Vec<String> = strings(translated.get("required")).map(str::to_owned).collect();
         if let Some(rule) = VariantRule::new(self, variants, &|name| Some(name.to_owned()), &required, level)? {
             rule.apply(translated, self.description_chars());
         }
@@ -521,7 +519,8 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     }
 }
 
-fn remove_properties(schema: &mut Map<String, Value>, hidden: &HashSet<&str>) {
+/// Removes the properties with the `hidden` names.
+pub(super) fn remove_properties(schema: &mut Map<String, Value>, hidden: &HashSet<&str>) {
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.retain(|name, _| !hidden.contains(name.as_str()));
     }

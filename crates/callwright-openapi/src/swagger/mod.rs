@@ -16,6 +16,7 @@ use crate::report::notes::LoadNotes;
 use crate::request::body::OperationBody;
 use crate::request::parameter::{OperationParameter, ParameterLists};
 
+use crate::tool::text::distinct;
 pub(super) use parameter::{name, parameter};
 
 /// Supported schemes, best first.
@@ -47,13 +48,8 @@ pub(super) fn request<'d>(
 /// is empty (Swagger 2.0, Operation Object).
 pub(super) fn media_types<'d>(operation: &LocatedValue<'d>, key: &str) -> Vec<&'d str> {
     let Some(list) = operation.member(key).or_else(|| operation.document.member(key)) else { return Vec::new() };
-    let mut found = Vec::new();
-    for media_type in list.items().filter_map(|item| item.value.as_str()).map(str::trim) {
-        if !media_type.is_empty() && !found.contains(&media_type) {
-            found.push(media_type);
-        }
-    }
-    found
+    let listed = list.items().filter_map(|item| item.value.as_str()).map(str::trim);
+    distinct(listed.filter(|media_type| !media_type.is_empty()))
 }
 
 /// Returns the server URLs of `operation`, or of the document if it is `None`, best first; relative if the document

@@ -2,11 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::naming::MAX_NAME;
 use callwright_common::text::beginning_bytes;
-
-/// Maximum length of a property name that all providers accept, in characters. Anthropic's API requires
-/// `[a-zA-Z0-9_.-]{1,64}`.
-const MAX_CHARS: usize = 64;
 
 /// Replacement for a name without any allowed character.
 const NAMELESS: &str = "argument";
@@ -30,13 +27,13 @@ pub(crate) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<Stri
 pub(crate) fn free_name(preferred: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");
-        format!("{}{end}", beginning_bytes(preferred, MAX_CHARS - end.len()))
+        format!("{}{end}", beginning_bytes(preferred, MAX_NAME - end.len()))
     });
     std::iter::once(preferred.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 fn is_offered(name: &str) -> bool {
-    !name.is_empty() && name.len() <= MAX_CHARS && name.chars().all(is_plain)
+    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain)
 }
 
 fn is_plain(letter: char) -> bool {
@@ -46,7 +43,7 @@ fn is_plain(letter: char) -> bool {
 fn plain(name: &str) -> String {
     let words: Vec<&str> = name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect();
     let joined = words.join("_");
-    if joined.is_empty() { NAMELESS.to_owned() } else { beginning_bytes(&joined, MAX_CHARS).to_owned() }
+    if joined.is_empty() { NAMELESS.to_owned() } else { beginning_bytes(&joined, MAX_NAME).to_owned() }
 }
 
 #[cfg(test)]

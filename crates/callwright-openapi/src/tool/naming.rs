@@ -12,8 +12,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use callwright_common::text::beginning_bytes;
 
-/// Maximum length of a function name that OpenAI-compatible providers accept.
-const MAX_NAME: usize = 64;
+/// Maximum length of the name of a function or of an argument that all providers accept, in characters. Anthropic's API
+/// requires `[a-zA-Z0-9_.-]{1,64}` of arguments.
+pub(super) const MAX_NAME: usize = 64;
 /// Length of a hash: 8 hexadecimal digits.
 const HASH_CHARS: usize = 8;
 /// Length to which words of a long name are cut before words are dropped, with the separator.

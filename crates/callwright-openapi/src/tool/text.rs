@@ -1,4 +1,6 @@
-//! Small helpers for texts.
+//! Small helpers for texts and lists.
+
+use serde_json::Value;
 
 use callwright_common::text::code_spans;
 
@@ -6,6 +8,25 @@ use callwright_common::text::code_spans;
 pub(crate) fn is_among(words: &str, word: &str) -> bool {
     words.split(' ').any(|one| one == word)
 }
+
+/// Returns the items without duplicates, in order.
+pub(crate) fn distinct<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
+/// Returns the strings in an array.
+pub(crate) fn strings(list: Option<&Value>) -> impl Iterator<Item = &str> {
+    list.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Maximum number of names that a message lists.
+pub(crate) const SHOWN_NAMES: usize = 5;
 
 /// Formats at most `limit` of `names` as a comma-separated list, each in backquotes, followed by the number of the
 /// others.

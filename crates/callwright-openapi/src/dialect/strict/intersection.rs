@@ -4,17 +4,9 @@ use serde_json::{Map, Value};
 
 use crate::schema::is_annotation;
 
-/// Maximum nesting of properties that are merged.
-const MAX_LEVELS: usize = 32;
-
 /// Returns the schema of the values that both `left` and `right` accept; `None` if that needs `allOf`. The
 /// description of `left` comes first.
 pub(super) fn intersection(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
-    both(left, right, MAX_LEVELS)
-}
-
-fn both(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) -> Option<Map<String, Value>> {
-    let levels = levels.checked_sub(1)?;
     if closes_out(left, right) || closes_out(right, left) {
         return None;
     }
@@ -25,13 +17,13 @@ fn both(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) ->
             continue;
         };
         let combined = match key.as_str() {
-            "properties" => properties(own.as_object()?, value.as_object()?, levels)?,
+            "properties" => properties(own.as_object()?, value.as_object()?)?,
             "required" => union(own.as_array()?, value.as_array()?),
             "type" => types(own, value)?,
             "enum" => values(own.as_array()?, |candidate| value.as_array().is_some_and(|all| all.contains(candidate)))?,
             "minimum" | "minLength" | "minItems" | "minProperties" => bound(own, value, f64::max)?,
             "maximum" | "maxLength" | "maxItems" | "maxProperties" => bound(own, value, f64::min)?,
-            "items" => Value::Object(both(own.as_object()?, value.as_object()?, levels)?),
+            "items" => Value::Object(intersection(own.as_object()?, value.as_object()?)?),
             "description" => description(own, value),
             key if is_annotation(key) => own.clone(),
             _ => return None,
@@ -51,11 +43,11 @@ fn closes_out(closed: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     is_closed && others.any(|(name, _)| !described(closed, name))
 }
 
-fn properties(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) -> Option<Value> {
+fn properties(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Value> {
     let mut joined = left.clone();
     for (name, schema) in right {
         let combined = match joined.get(name) {
-            Some(own) if own != schema => Value::Object(both(own.as_object()?, schema.as_object()?, levels)?),
+            Some(own) if own != schema => Value::Object(intersection(own.as_object()?, schema.as_object()?)?),
             _ => schema.clone(),
         };
         joined.insert(name.clone(), combined);

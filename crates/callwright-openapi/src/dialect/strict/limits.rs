@@ -6,15 +6,8 @@ use super::super::trail::DialectTrail;
 use super::super::translated::Loss;
 use crate::schema::{KeywordForm, form};
 
-/// Maximum number of properties of all objects together.
-const MAX_PROPERTIES: usize = 5_000;
 /// Maximum nesting of objects.
 const MAX_NESTING: usize = 10;
-/// Maximum number of characters of all names of properties and definitions and all values of `enum` and `const`
-/// together.
-const MAX_CHARS: usize = 120_000;
-/// Maximum number of values of all `enum`s together.
-const MAX_ENUM_VALUES: usize = 1_000;
 /// Number of values above which an `enum` has its own limit of characters.
 const LONG_ENUM_VALUES: usize = 250;
 /// Maximum number of characters of all strings of such an `enum` together.
@@ -26,9 +19,9 @@ pub(super) fn check(schema: &Value) -> Result<(), Loss> {
     let trail = DialectTrail::Root;
     count.visit(schema, &trail, 0)?;
     let over = [
-        (count.properties, MAX_PROPERTIES, "properties"),
-        (count.chars, MAX_CHARS, "characters of names and values"),
-        (count.enum_values, MAX_ENUM_VALUES, "values of enumerations"),
+        (count.properties, 5_000, "properties"),
+        (count.chars, 120_000, "characters of names and values"),
+        (count.enum_values, 1_000, "values of enumerations"),
     ];
     match over.into_iter().find(|(found, most, _)| found > most) {
         Some((found, most, what)) => Err(Loss::new(&trail, format!("has {found} {what}, but `strict` allows {most}"))),

@@ -13,7 +13,7 @@ use super::intersection::intersection;
 use super::nullable::{or_null, takes_null};
 use super::value_type::{part, types};
 use crate::schema::is_annotation;
-use crate::tool::text::is_among;
+use crate::tool::text::{is_among, strings};
 
 /// Values of `format` in the subset.
 const FORMATS: &str = "date-time time date duration email hostname ipv4 ipv6 uuid";
@@ -259,8 +259,7 @@ impl<'a> StrictTranslator<'a> {
         if properties.is_empty() && !is_closed {
             return Err(Loss::new(trail, "accepts any members"));
         }
-        let required: HashSet<&str> =
-            members.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+        let required: HashSet<&str> = strings(members.get("required")).collect();
         if let Some(undescribed) = required.iter().find(|name| !properties.contains_key(**name)) {
             return Err(Loss::new(trail, format!("requires `{undescribed}` without describing it")));
         }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::schema::is_annotation;
+use crate::tool::text::distinct;
 
 /// Keywords that apply to objects only.
 pub(super) const OF_OBJECTS: [&str; 3] = ["properties", "required", "additionalProperties"];
@@ -20,14 +21,7 @@ pub(super) fn types(schema: &Map<String, Value>) -> Vec<String> {
     let values = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice);
     let values = values.or_else(|| schema.get("const").map(std::slice::from_ref));
     if let Some(values) = values {
-        let mut names: Vec<String> = Vec::new();
-        for value in values {
-            let name = type_of(value).to_owned();
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        return names;
+        return distinct(values.iter().map(|value| type_of(value).to_owned()));
     }
     if schema.contains_key("properties") {
         return vec!["object".to_owned()];

@@ -8,11 +8,8 @@ use crate::Operation;
 use crate::document::{LocatedValue, Version};
 use crate::files::ValuePosition;
 use crate::load::operation_list::DocumentOperation;
-use crate::tool::text::listed;
+use crate::tool::text::{SHOWN_NAMES, listed};
 use callwright_common::text::{is_digits, name_words};
-
-/// Maximum number of names that a message lists for one group.
-const SHOWN: usize = 5;
 
 /// `missing-server`. Gives one piece of advice per document, because `servers` is nearly always at the top level.
 pub(super) fn missing_server(subject: &AdviceSubject<'_>, findings: &mut Findings) {
@@ -72,7 +69,7 @@ fn groups<'s, 'd, K: Eq + Hash>(
     groups.sort_unstable();
     let of_group = |group: Vec<usize>| {
         let tools: Vec<_> = group.into_iter().filter_map(|index| subject.tools.get(index)).collect();
-        Some((&tools.first()?.0, listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN)))
+        Some((&tools.first()?.0, listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN_NAMES)))
     };
     groups.into_iter().filter_map(of_group).collect()
 }
