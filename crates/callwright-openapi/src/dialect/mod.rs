@@ -6,9 +6,7 @@
 mod openai;
 mod pattern;
 mod plain;
-mod reference;
 mod strict;
-mod trail;
 mod translated;
 mod words;
 

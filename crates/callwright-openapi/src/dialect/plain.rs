@@ -3,13 +3,10 @@
 //! Copies multiply where definitions are shared and never end where they are recursive. Two bounds apply: the
 //! recursion of a definition into itself, and the size in bytes. A definition beyond a bound is replaced by an open
 //! schema, and its description mentions that.
-
 use serde_json::{Map, Value};
 
-use super::reference::{definitions, merge_siblings, name_of, reference};
-use super::trail::DialectTrail;
-use super::translated::{Loss, Losses, TranslatedSchema};
-use super::words::append_sentence;
+use super::translated::{DialectTrail, Loss, Losses, TranslatedSchema};
+use super::words::{append_sentence, definitions, merge_siblings, name_of, reference};
 use crate::schema::{KeywordForm, form, is_annotation};
 
 /// Maximum size of the inlined schema, in bytes of JSON. Providers that reject `$ref` seldom have the largest

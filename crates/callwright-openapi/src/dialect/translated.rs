@@ -1,10 +1,9 @@
-//! A translated schema and its losses.
+//! A translated schema and its losses with their locations.
 
 use std::fmt;
 
 use serde_json::Value;
 
-use super::trail::DialectTrail;
 use callwright_common::json::Pointer;
 
 /// JSON Pointer prefix of a schema's definitions.
@@ -61,5 +60,37 @@ impl Losses {
 
     pub(super) fn finish(self) -> Vec<Loss> {
         self.0
+    }
+}
+
+/// A location in a schema, as a linked list on the stack of the traversal.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DialectTrail<'t> {
+    /// The whole schema.
+    Root,
+    /// A member of the parent location.
+    Member(&'t DialectTrail<'t>, &'t str),
+    /// An item of the parent location.
+    Item(&'t DialectTrail<'t>, usize),
+}
+
+impl<'t> DialectTrail<'t> {
+    /// Returns the location of the member `key`.
+    pub(super) fn member(&'t self, key: &'t str) -> DialectTrail<'t> {
+        DialectTrail::Member(self, key)
+    }
+
+    /// Returns the location of the item `index`.
+    pub(super) fn item(&'t self, index: usize) -> DialectTrail<'t> {
+        DialectTrail::Item(self, index)
+    }
+
+    /// Returns the location as a JSON Pointer.
+    pub(super) fn pointer(&self) -> Pointer {
+        match self {
+            DialectTrail::Root => Pointer::root(),
+            DialectTrail::Member(before, key) => before.pointer().child(key),
+            DialectTrail::Item(before, index) => before.pointer().item(*index),
+        }
     }
 }

@@ -6,7 +6,6 @@
 //! them.
 
 mod collector;
-mod extension;
 mod response;
 mod schema;
 
@@ -26,7 +25,7 @@ pub(super) fn of_document(document: &ApiDocument) -> Vec<DocText> {
     }
     let root = document.root();
     external_docs(&mut texts, &root);
-    extension::error_lists(&mut texts, &root);
+    response::error_lists(&mut texts, &root);
     texts.finish()
 }
 
@@ -43,7 +42,7 @@ pub(super) fn of_operation(
         texts.member(holder, "description", "");
     }
     external_docs(&mut texts, operation);
-    extension::error_lists(&mut texts, operation);
+    response::error_lists(&mut texts, operation);
     response::responses(&mut texts, operation);
     for parameter in parameters {
         describe_parameter(&mut texts, parameter);

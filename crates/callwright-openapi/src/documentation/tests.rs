@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::load::operation_list::operations;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::parameter_list::lists;
 
 fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use url::Url;
 
-use super::address::{Address, display_url};
-use super::boundary::Boundary;
+use super::address::{Address, Boundary, display_url};
 use super::resources::ResourceNames;
 use super::scan::{ScanFinding, scan};
 use super::{Fetch, FetchBounds, FetchedFile, RemoteFile, SourceFile};

@@ -4,10 +4,8 @@
 //! read affects only the references to it.
 
 mod address;
-mod boundary;
 mod fetch;
 mod loader;
-mod position;
 mod resources;
 mod scan;
 mod source_file;
@@ -15,8 +13,7 @@ mod source_file;
 pub use fetch::{Fetch, FetchBounds, FetchedFile, Offline, RemoteFile};
 pub use loader::Origin;
 pub(super) use loader::{DocumentFileSet, Loader};
-pub(super) use position::{ValuePosition, ValuePositionId};
-pub(super) use source_file::SourceFile;
+pub(super) use source_file::{SourceFile, ValuePosition, ValuePositionId};
 
 #[cfg(test)]
 mod hostile_tests;

@@ -12,24 +12,22 @@ mod conventions;
 mod survey;
 #[cfg(test)]
 mod tests;
-
 use std::collections::BTreeMap;
 
+use api_version::ApiVersion;
+use conventions::{CONVENTIONS, Condition, Convention};
 use serde_json::Value;
+use survey::ParameterSurvey;
 
 use crate::document::ApiDocument;
 use crate::load::operation_list::DocumentOperation;
-use crate::report::HiddenParameter;
-use crate::report::notes::LoadNotes;
+use crate::report::{HiddenParameter, LoadNotes};
 use crate::request::binding::Location;
 use crate::request::body::OperationBody;
 use crate::request::parameter::OperationParameter;
 use crate::security::{Requirement, SecurityScheme};
 use crate::tool::text::is_among;
-use api_version::ApiVersion;
 use callwright_common::text::{letters, name_words};
-use conventions::{CONVENTIONS, Condition, Convention};
-use survey::ParameterSurvey;
 
 /// Last words of the names of headers that carry a credential.
 const CREDENTIAL_WORDS: &str = "key password secret token";

@@ -6,11 +6,9 @@ mod operations;
 mod outputs;
 mod promise;
 pub(crate) mod reader;
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::ptr;
+use std::{fs, ptr};
 
 use crate::document::ApiDocument;
 use crate::files::{Fetch, Offline, Origin};
@@ -19,8 +17,7 @@ use crate::load::operation_list::{DocumentOperation, operations};
 use crate::load::operations::{LoadedOperations, read_operations};
 use crate::load::outputs::attach_links;
 use crate::load::reader::OperationReader;
-use crate::report::Report;
-use crate::report::notes::LoadNotes;
+use crate::report::{LoadNotes, Report};
 use crate::schema::subtypes::Subtypes;
 use crate::server::Servers;
 use crate::tool::naming::{NameSource, tool_names};

@@ -8,7 +8,7 @@ use crate::Operation;
 use crate::document::{LocatedValue, Version};
 use crate::load::operation_list::DocumentOperation;
 use crate::request::binding::BodyFormat;
-use crate::request::media_type::SendableMediaType;
+use crate::request::content::SendableMediaType;
 use callwright_types::output::fields_of;
 use callwright_types::{OutputField, OutputLink};
 

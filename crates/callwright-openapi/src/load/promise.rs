@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::document::{LocatedValue, Version};
 use crate::request::binding::{Binding, BodyFormat};
-use crate::request::media_type::SendableMediaType;
+use crate::request::content::SendableMediaType;
 use crate::swagger;
 use crate::tool::text::{is_among, shorten};
 use callwright_common::schema::Views;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde_json::{Value, json};
 
 use crate::document::LocatedValue;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location};
 use crate::request::body::{BodyProperty, OperationBody, PlainBody};
 use crate::request::content::FILE_HINT;

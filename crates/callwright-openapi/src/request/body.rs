@@ -1,16 +1,14 @@
 //! Parses the request body of an operation: selects the media type and decides whether its properties become
 //! arguments.
-
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use crate::document::LocatedValue;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::binding::{BodyFormat, Content, Encoding};
-use crate::request::content::content;
+use crate::request::content::{SendableMediaType, content};
 use crate::request::encoding::{encodings, properties};
-use crate::request::media_type::SendableMediaType;
 use crate::request::xml::XmlShape;
 use crate::schema::subtypes::{Subtypes, Variants};
 use crate::schema::{is_annotation, read_only_names};

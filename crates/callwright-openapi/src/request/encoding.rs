@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::document::LocatedValue;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::binding::{BodyFormat, Content, Encoding};
 use crate::request::content::{content, media_type_of};
 use crate::request::parameter::query_style;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::document::LocatedValue;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::arguments::JoinedArguments;
 use crate::request::binding::{BodyShape, Location};
 use crate::schema::{ArgumentSchema, ObjectArgument, RequestPart};

@@ -7,11 +7,10 @@ use serde_json::Value;
 
 use crate::document::{LocatedValue, Version};
 use crate::load::operation_list::DocumentOperation;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::binding::Location;
 use crate::request::parameter::{self, OperationParameter, ParameterLists, is_ignored};
 use crate::request::path_template::slots;
-use crate::request::query_string;
 use crate::swagger;
 use callwright_common::json::scalar_text;
 
@@ -110,7 +109,7 @@ impl<'d> ParameterLists<'d> {
             return Ok(());
         }
         if given == "querystring" {
-            query_string::parameters(&name, &at)?.into_iter().for_each(|parameter| self.put(parameter));
+            parameter::query_string_parameters(&name, &at)?.into_iter().for_each(|parameter| self.put(parameter));
             return Ok(());
         }
         let location = location(&at, &given, &name, path).ok_or_else(|| {

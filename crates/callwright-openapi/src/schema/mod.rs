@@ -1,17 +1,13 @@
 //! Translates the schemas of a document to the JSON Schema of a tool's argument object.
 
-mod all_of;
 mod argument_object;
 mod definitions;
 mod discriminator;
 mod emptiness;
-mod exclusive;
-mod intent;
 mod keyword;
 mod leaf;
 mod literal;
 mod loops;
-mod memo;
 mod nullable;
 mod read_only;
 mod shared;

@@ -1,26 +1,24 @@
 //! Translates one schema of a document to JSON Schema 2020-12 without malformed keywords. Patterns are not checked:
 //! the validator decides which of them it can run.
-
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::all_of::unwrap_single;
 use super::definitions::{Definitions, PendingDefinition, RequestPart};
 use super::discriminator;
-use super::intent::{give_values_to_items, has_malformed_properties, is_list_of_one};
 use super::keyword::{KeywordForm, form, is_annotation};
 use super::leaf::leaf;
 use super::literal::{type_value, types, types_of};
 use super::loops::DEFINITIONS;
-use super::memo::Memo;
-use super::nullable::{is_nullable, make_nullable};
+use super::nullable::{
+    give_values_to_items, has_malformed_properties, is_list_of_one, is_nullable, make_nullable, unwrap_single,
+};
 use super::read_only::{read_only_names, visible_by_reference};
 use super::trail::SchemaTrail;
 use super::variant_rule::{self, VariantRule, owners_note};
 use crate::document::{ApiDocument, LocatedValue, ReferenceError, Version};
 use crate::files::SourceFile;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::schema::subtypes::{Subtypes, Variants, address};
 use crate::tool::markup::plain_text;
 use crate::tool::text::{shorten, strings};

@@ -10,7 +10,7 @@ use super::literal::{fit, types_of};
 use super::trail::SchemaTrail;
 use super::translator::{SchemaTranslator, TooLarge};
 use crate::files::ValuePosition;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::schema::subtypes::{Variant, Variants};
 use crate::tool::text::shorten;
 use callwright_common::text::code_spans;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::document::{ApiDocument, LocatedValue, Version};
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::binding::Location;
 
 /// One security scheme of a document (OpenAPI 3.0.4 and Swagger 2.0, Security Scheme Object).

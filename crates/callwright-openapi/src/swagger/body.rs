@@ -1,15 +1,12 @@
 //! Builds the request body from `in: body` and `in: formData`.
-
 use std::collections::BTreeMap;
 
-use super::collection::{Collection, collection};
-use super::parameter::{name, schema};
+use super::parameter::{Collection, collection, name, schema};
 use crate::document::LocatedValue;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::binding::{BodyFormat, Content, Encoding, Location};
 use crate::request::body::{BodyProperty, OperationBody};
-use crate::request::content::content;
-use crate::request::media_type::SendableMediaType;
+use crate::request::content::{SendableMediaType, content};
 use crate::request::parameter::ParameterLists;
 
 const JSON: &str = "application/json";

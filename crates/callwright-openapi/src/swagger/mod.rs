@@ -5,14 +5,13 @@
 //! by the other modules of this crate.
 
 mod body;
-mod collection;
 mod parameter;
 
 use http::Method;
 
 use crate::document::{ApiDocument, LocatedValue};
 use crate::load::operation_list::DocumentOperation;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::body::OperationBody;
 use crate::request::parameter::{OperationParameter, ParameterLists};
 

@@ -1,17 +1,13 @@
 //! Translates a schema to its strict form, keyword by keyword.
-
 use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
 use super::super::pattern;
-use super::super::reference::{definitions, name_of, reference};
-use super::super::trail::DialectTrail;
-use super::super::translated::{Loss, Losses};
-use super::super::words::{append_sentence, sentence};
+use super::super::translated::{DialectTrail, Loss, Losses};
+use super::super::words::{append_sentence, definitions, name_of, reference, sentence};
 use super::intersection::intersection;
-use super::nullable::{or_null, takes_null};
-use super::value_type::{part, types};
+use super::nullable::{or_null, part, takes_null, types};
 use crate::schema::is_annotation;
 use crate::tool::text::{is_among, strings};
 

@@ -6,10 +6,10 @@ use crate::document::ApiDocument;
 use crate::files::ValuePosition;
 use crate::load::operation_list::DocumentOperation;
 use crate::load::reader::request;
-use crate::report::notes::LoadNotes;
+use crate::report::LoadNotes;
 use crate::request::binding::BodyShape;
 use crate::request::body::OperationBody;
-use crate::request::path_parameters::{TemplateParameters, match_template};
+use crate::request::path_template::{TemplateParameters, match_template};
 use crate::{Binding, Operation};
 
 /// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
