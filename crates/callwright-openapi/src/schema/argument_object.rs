@@ -14,6 +14,7 @@ use super::translator::{SchemaDetail, SchemaTranslator, TooLarge};
 use super::variant_rule::VariantRule;
 use crate::catalog::settings::DocumentLimits;
 use crate::document::{ApiDocument, LocatedValue};
+use crate::files::ValuePositionId;
 use crate::report::LoadNotes;
 use crate::schema::subtypes::{Subtypes, Variants};
 use crate::tool::markup::plain_text;
@@ -74,13 +75,13 @@ pub(crate) struct SchemaWriter<'d> {
     document: &'d ApiDocument,
     subtypes: &'d Subtypes<'d>,
     limits: &'d DocumentLimits,
-    memo: Memo,
+    copied: HashMap<ValuePositionId, bool>,
     shared: SharedSchemas,
 }
 
 impl<'d> SchemaWriter<'d> {
     pub(crate) fn new(document: &'d ApiDocument, subtypes: &'d Subtypes<'d>, limits: &'d DocumentLimits) -> Self {
-        Self { document, subtypes, limits, memo: Memo::default(), shared: SharedSchemas::default() }
+        Self { document, subtypes, limits, copied: HashMap::new(), shared: SharedSchemas::default() }
     }
 
     /// Returns the schema of an object with these members and no others, without the required members that have a
@@ -186,7 +187,7 @@ impl<'d> SchemaWriter<'d> {
         notes: &mut LoadNotes,
     ) -> Result<BoundedSchema, TooLarge> {
         let ObjectMembers { arguments, variants } = object;
-        let mut translator = SchemaTranslator::new(self.document, self.subtypes, &mut self.memo, notes, detail);
+        let mut translator = SchemaTranslator::new(self.document, self.subtypes, &mut self.copied, notes, detail);
         let mut properties = Map::new();
         let mut loose_properties = HashSet::new();
         for argument in arguments {

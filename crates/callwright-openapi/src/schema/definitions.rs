@@ -6,9 +6,9 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::keyword::subschemas;
 use crate::document::{ApiDocument, LocatedValue};
 use crate::files::{SourceFile, ValuePositionId};
+use callwright_common::schema::subschemas;
 
 /// The part of a request that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -89,24 +89,10 @@ impl<'d> Definitions<'d> {
 /// recursive one becomes a definition. Models read a copy more easily than a reference, but copies must not multiply.
 const MAX_COPIED_SCHEMAS: usize = 8;
 
-/// Cached results for a whole document.
-#[derive(Debug, Default)]
-pub(crate) struct Memo {
-    copied: HashMap<ValuePositionId, bool>,
-}
-
-impl Memo {
-    /// Whether the schema at `target` is small enough to be copied inline.
-    pub(super) fn is_copied(&mut self, document: &ApiDocument, target: &LocatedValue<'_>) -> bool {
-        let id = target.at.id();
-        if let Some(is_copied) = self.copied.get(&id) {
-            return *is_copied;
-        }
-        let mut left = MAX_COPIED_SCHEMAS;
-        let copied = is_within(document, target.value, target.at.file(), &mut left);
-        self.copied.insert(id, copied);
-        copied
-    }
+/// Whether the schema at `target` is small enough to be copied inline. `known` has the results for the document.
+pub(super) fn is_copied(known: &mut HashMap<ValuePositionId, bool>, target: &LocatedValue<'_>) -> bool {
+    let is_small = || is_within(target.document, target.value, target.at.file(), &mut { MAX_COPIED_SCHEMAS });
+    *known.entry(target.at.id()).or_insert_with(is_small)
 }
 
 /// Decrements `left` for each schema; a recursive schema exhausts it.
@@ -120,6 +106,5 @@ fn is_within<'d>(document: &'d ApiDocument, schema: &'d Value, file: &'d SourceF
     {
         return false;
     }
-    let mut inner = members.iter().flat_map(|(key, value)| subschemas(key, value));
-    inner.all(|schema| is_within(document, schema, file, left))
+    subschemas(members).all(|inside| is_within(document, inside.schema, file, left))
 }

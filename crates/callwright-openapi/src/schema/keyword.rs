@@ -81,16 +81,6 @@ pub(crate) fn form(keyword: &str) -> Option<KeywordForm> {
     })
 }
 
-/// Returns the subschemas in the value of a keyword.
-pub(super) fn subschemas<'v>(keyword: &str, value: &'v Value) -> impl Iterator<Item = &'v Value> {
-    let form = form(keyword);
-    let one = (form == Some(KeywordForm::Schema)).then_some(value);
-    let list = value.as_array().filter(|_| form == Some(KeywordForm::Schemas));
-    let map = value.as_object().filter(|_| form == Some(KeywordForm::SchemaMap));
-    let of_map = map.into_iter().flatten().map(|(_, schema)| schema);
-    one.into_iter().chain(list.into_iter().flatten()).chain(of_map)
-}
-
 /// Returns the subschemas in the value of a keyword, for changes.
 pub(super) fn subschemas_mut<'v>(keyword: &str, value: &'v mut Value) -> impl Iterator<Item = &'v mut Value> {
     let (mut one, mut list, mut map) = (None, None, None);

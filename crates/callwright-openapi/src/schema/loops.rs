@@ -7,7 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::keyword::{applies_to_same_value, subschemas, subschemas_mut};
+use super::keyword::{applies_to_same_value, subschemas_mut};
+use callwright_common::schema::subschemas;
 
 /// Prefix of `$ref`s to definitions.
 pub(crate) const DEFINITIONS: &str = "#/$defs/";
@@ -55,8 +56,8 @@ fn visit_same_value(schema: &Value, found: &mut impl FnMut(&str)) {
     if let Some(target) = target(schema) {
         found(target);
     }
-    for (key, value) in members.iter().filter(|(key, _)| applies_to_same_value(key)) {
-        subschemas(key, value).for_each(|schema| visit_same_value(schema, found));
+    for inside in subschemas(members).filter(|inside| inside.applies.is_same_value()) {
+        visit_same_value(inside.schema, found);
     }
 }
 
@@ -139,8 +140,7 @@ fn with_referrers(definitions: &Map<String, Value>, mut loose: HashSet<String>) 
 /// Whether a `$ref` in `schema` targets a definition for which `is_target` is true.
 fn refers_to(schema: &Value, is_target: &mut impl FnMut(&str) -> bool) -> bool {
     let Some(members) = schema.as_object() else { return false };
-    target(schema).is_some_and(&mut *is_target)
-        || members.iter().any(|(key, value)| subschemas(key, value).any(|schema| refers_to(schema, is_target)))
+    target(schema).is_some_and(&mut *is_target) || subschemas(members).any(|inside| refers_to(inside.schema, is_target))
 }
 
 fn relax_one(schema: &mut Value) -> bool {

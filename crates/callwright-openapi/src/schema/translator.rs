@@ -1,10 +1,10 @@
 //! Translates one schema of a document to JSON Schema 2020-12 without malformed keywords. Patterns are not checked:
 //! the validator decides which of them it can run.
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::definitions::{Definitions, PendingDefinition, RequestPart};
+use super::definitions::{Definitions, PendingDefinition, RequestPart, is_copied};
 use super::discriminator;
 use super::keyword::{KeywordForm, form, is_annotation};
 use super::leaf::leaf;
@@ -17,7 +17,7 @@ use super::read_only::{read_only_names, visible_by_reference};
 use super::trail::SchemaTrail;
 use super::variant_rule::{self, VariantRule, owners_note};
 use crate::document::{ApiDocument, LocatedValue, ReferenceError, Version};
-use crate::files::SourceFile;
+use crate::files::{SourceFile, ValuePositionId};
 use crate::report::LoadNotes;
 use crate::schema::subtypes::{Subtypes, Variants, address};
 use crate::tool::markup::plain_text;
@@ -55,7 +55,7 @@ pub(super) struct TooLarge;
 pub(super) struct SchemaTranslator<'a, 'd> {
     document: &'d ApiDocument,
     subtypes: &'d Subtypes<'d>,
-    memo: &'a mut Memo,
+    copied: &'a mut HashMap<ValuePositionId, bool>,
     notes: &'a mut LoadNotes,
     detail: SchemaDetail,
     bytes_left: usize,
@@ -79,7 +79,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     pub(super) fn new(
         document: &'d ApiDocument,
         subtypes: &'d Subtypes<'d>,
-        memo: &'a mut Memo,
+        copied: &'a mut HashMap<ValuePositionId, bool>,
         notes: &'a mut LoadNotes,
         detail: SchemaDetail,
     ) -> Self {
@@ -87,7 +87,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         Self {
             document,
             subtypes,
-            memo,
+            copied,
             notes,
             detail,
             bytes_left: detail.bytes,
@@ -318,7 +318,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         let is_parent = is_parent && end.is_some();
         let target = end.as_ref().filter(|_| is_parent).unwrap_or(target);
         // The variants of a schema are too many to be copied.
-        if (is_parent || end.is_none()) && self.memo.is_copied(self.document, target) {
+        if (is_parent || end.is_none()) && is_copied(self.copied, target) {
             let outer = self.without_variants;
             if is_parent {
                 self.without_variants = target.value.as_object().map(address);

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
@@ -127,7 +128,7 @@ struct SecretFileTable {
 }
 
 /// The table forms of a credential, distinguished by `file`.
-#[derive(Default, Deserialize)]
+#[derive(Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct CredentialTable {
     file: Option<String>,
@@ -142,7 +143,7 @@ struct CredentialTable {
 
 impl CredentialTable {
     fn credential(self) -> Result<Credential, &'static str> {
-        let Some(file) = self.file else {
+        let Some(file) = self.file.clone() else {
             return Ok(Credential::Client(Box::new(ClientCredentials {
                 client_id: self.client_id.ok_or(
                     "a table holds either `file`, or `client_id` and `client_secret` of OAuth 2 client credentials",
@@ -155,14 +156,7 @@ impl CredentialTable {
                 parameters: self.parameters.unwrap_or_default(),
             })));
         };
-        let beside = self.client_id.is_some()
-            || self.client_secret.is_some()
-            || self.token_url.is_some()
-            || self.scopes.is_some()
-            || self.authentication.is_some()
-            || self.audience.is_some()
-            || self.parameters.is_some();
-        if beside {
+        if (Self { file: None, ..self }) != Self::default() {
             return Err(
                 "no other key is allowed beside `file`; `client_secret = { file = \"...\" }` reads a client's secret",
             );
@@ -173,46 +167,38 @@ impl CredentialTable {
 
 impl<'de> Deserialize<'de> for Credential {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct CredentialVisitor;
-        impl<'de> Visitor<'de> for CredentialVisitor {
-            type Value = Credential;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a secret, `{ file = \"...\" }`, or a table with `client_id` and `client_secret`")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Credential, E> {
-                Ok(Secret::new(text).into())
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Credential, A::Error> {
-                CredentialTable::deserialize(MapAccessDeserializer::new(map))?.credential().map_err(A::Error::custom)
-            }
+        let expected = "a secret, `{ file = \"...\" }`, or a table with `client_id` and `client_secret`";
+        match deserializer.deserialize_any(SecretOr::<CredentialTable>(expected, PhantomData))? {
+            Ok(secret) => Ok(secret.into()),
+            Err(table) => table.credential().map_err(D::Error::custom),
         }
-        deserializer.deserialize_any(CredentialVisitor)
     }
 }
 
 impl<'de> Deserialize<'de> for SecretSource {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct SecretSourceVisitor;
-        impl<'de> Visitor<'de> for SecretSourceVisitor {
-            type Value = SecretSource;
+        let either = SecretOr::<SecretFileTable>("a secret or `{ file = \"...\" }`", PhantomData);
+        let given = deserializer.deserialize_any(either)?;
+        Ok(given.map_or_else(|SecretFileTable { file }| Self::File { file }, Self::Given))
+    }
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a secret or `{ file = \"...\" }`")
-            }
+/// Reads a secret, or else a table. The text names what is expected.
+struct SecretOr<T>(&'static str, PhantomData<T>);
 
-            fn visit_str<E: Error>(self, text: &str) -> Result<SecretSource, E> {
-                Ok(SecretSource::Given(Secret::new(text)))
-            }
+impl<'de, T: Deserialize<'de>> Visitor<'de> for SecretOr<T> {
+    type Value = Result<Secret, T>;
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SecretSource, A::Error> {
-                let SecretFileTable { file } = SecretFileTable::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(SecretSource::File { file })
-            }
-        }
-        deserializer.deserialize_any(SecretSourceVisitor)
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Ok(Secret::new(text)))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(Err)
     }
 }
 
