@@ -115,7 +115,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         level: usize,
     ) -> Result<Value, TooLarge> {
         self.part = part;
-        self.any(schema.value, &SchemaTrail::Start(&schema.at), level)
+        self.any(schema.value, &SchemaTrail::start(&schema.at, level))
     }
 
     /// Translates the definitions that the schemas translated so far refer to.
@@ -134,19 +134,14 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         Ok(written)
     }
 
-    pub(super) fn any(
-        &mut self,
-        schema: &'d Value,
-        trail: &SchemaTrail<'_, 'd>,
-        level: usize,
-    ) -> Result<Value, TooLarge> {
+    pub(super) fn any(&mut self, schema: &'d Value, trail: &SchemaTrail<'_, 'd>) -> Result<Value, TooLarge> {
         self.spend(2)?;
         match schema {
             Value::Bool(_) => Ok(schema.clone()),
             Value::Object(members) => match members.get("$ref").and_then(Value::as_str) {
-                Some(reference) => self.reference(reference, members, trail, level),
-                None if level > self.detail.levels => Ok(self.cut(members)),
-                None => self.object(schema, members, trail, level),
+                Some(reference) => self.reference(reference, members, trail),
+                None if trail.level > self.detail.levels => Ok(self.cut(members)),
+                None => self.object(schema, members, trail),
             },
             // Boolean schemas in quotation marks by mistake.
             Value::String(text) if text == "true" => Ok(Value::Bool(true)),
@@ -168,12 +163,11 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         schema: &'d Value,
         members: &'d Map<String, Value>,
         trail: &SchemaTrail<'_, 'd>,
-        level: usize,
     ) -> Result<Value, TooLarge> {
         let variants = self.variants(schema, members, trail);
         let listed = variants.as_ref().map(|variants| variants.alternatives.clone()).unwrap_or_default();
         let mut translated = Map::new();
-        self.keywords(members, |keyword| !listed.contains(&keyword), trail, level, &mut translated)?;
+        self.keywords(members, |keyword| !listed.contains(&keyword), trail, &mut translated)?;
         if members.get("type").is_some_and(|name| name == "file") {
             translated.entry("format").or_insert_with(|| "binary".into());
         }
@@ -184,7 +178,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         give_values_to_items(members, &mut translated);
         self.take_over_required(members, trail, &mut translated);
         match &variants {
-            Some(variants) => self.add_variants(variants, trail, level, &mut translated)?,
+            Some(variants) => self.add_variants(variants, trail, &mut translated)?,
             None => discriminator::apply(self.document, members, trail.file(), &mut translated),
         }
         self.hide_read_only(schema, trail.file(), &mut translated);
@@ -209,7 +203,6 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         &mut self,
         variants: &Variants<'d>,
         trail: &SchemaTrail<'_, 'd>,
-        level: usize,
         translated: &mut Map<String, Value>,
     ) -> Result<(), TooLarge> {
         if !variants.are_plain() || !self.detail.has_variants {
@@ -224,7 +217,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         let mut added = Map::new();
         for (name, schemas) in variants.added() {
             self.spend(name.len() + KEYWORD_BYTES)?;
-            let schema = self.alternatives(schemas, level + 1)?;
+            let schema = self.alternatives(schemas, trail.level + 1)?;
             added.insert((*name).to_owned(), self.with_note(schema, owners_note(variants, name)));
         }
         let properties = translated.entry("properties").or_insert_with(|| json!({}));
@@ -234,7 +227,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
             }
         }
         let required: Vec<String> = strings(translated.get("required")).map(str::to_owned).collect();
-        if let Some(rule) = VariantRule::new(self, variants, &|name| Some(name.to_owned()), &required, level)? {
+        if let Some(rule) = VariantRule::new(self, variants, &|name| Some(name.to_owned()), &required, trail.level)? {
             rule.apply(translated, self.description_chars());
         }
         Ok(())
@@ -254,7 +247,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
     fn alternatives(&mut self, schemas: &[LocatedValue<'d>], level: usize) -> Result<Value, TooLarge> {
         let mut translated = Vec::with_capacity(schemas.len());
         for schema in schemas {
-            let schema = self.any(schema.value, &SchemaTrail::Start(&schema.at), level)?;
+            let schema = self.any(schema.value, &SchemaTrail::start(&schema.at, level))?;
             if !translated.contains(&schema) {
                 translated.push(schema);
             }
@@ -286,11 +279,10 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         reference: &str,
         members: &'d Map<String, Value>,
         trail: &SchemaTrail<'_, 'd>,
-        level: usize,
     ) -> Result<Value, TooLarge> {
         let is_parent = std::mem::take(&mut self.is_parent);
         let target = match self.target(reference, trail.file()) {
-            Ok(target) => self.referred(&target, is_parent, level)?,
+            Ok(target) => self.referred(&target, is_parent, trail.level)?,
             Err(error) => {
                 self.is_loose = true;
                 self.notes.remark_at(&trail.position(), format_args!("{error}; any value is accepted"));
@@ -299,7 +291,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         };
         let keeps_all = self.document.version >= Version::V3_1;
         let mut beside = Map::new();
-        self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, level, &mut beside)?;
+        self.keywords(members, |keyword| keeps_all || is_annotation(keyword), trail, &mut beside)?;
         Ok(self.finish(members, join(target, beside)))
     }
 
@@ -360,26 +352,25 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         members: &'d Map<String, Value>,
         is_included: impl Fn(&str) -> bool,
         trail: &SchemaTrail<'_, 'd>,
-        level: usize,
         translated: &mut Map<String, Value>,
     ) -> Result<(), TooLarge> {
         for (key, value) in members.iter().filter(|(key, _)| is_included(key)) {
             let Some(form) = form(key) else { continue };
             self.spend(key.len() + KEYWORD_BYTES)?;
-            let child = trail.member(key);
+            let child = trail.keyword(key);
             let (key, value) = match form {
                 // OpenAPI 3.0 and Swagger 2.0 have no tuples: a list of one schema is the schema of every item.
                 KeywordForm::Schema if is_list_of_one(value) && self.document.version < Version::V3_1 => {
                     let item = value.get(0).unwrap_or(&Value::Null);
-                    (key.as_str(), Some(self.any(item, &child.item(0), level + 1)?))
+                    (key.as_str(), Some(self.any(item, &child.item(0))?))
                 }
-                KeywordForm::Schema if value.is_array() => ("prefixItems", self.list(value, false, &child, level)?),
-                KeywordForm::Schema => (key.as_str(), Some(self.any(value, &child, level + 1)?)),
+                KeywordForm::Schema if value.is_array() => ("prefixItems", self.list(value, false, &child)?),
+                KeywordForm::Schema => (key.as_str(), Some(self.any(value, &child)?)),
                 KeywordForm::Schemas => {
                     let has_parents = key == "allOf" && self.subtypes.extends(members);
-                    (key.as_str(), self.list(value, has_parents, &child, level)?)
+                    (key.as_str(), self.list(value, has_parents, &child)?)
                 }
-                KeywordForm::SchemaMap => (key.as_str(), self.map(value, &child, level)?),
+                KeywordForm::SchemaMap => (key.as_str(), self.map(value, &child)?),
                 _ => self.leaf(key, form, members, &child)?,
             };
             if let Some(value) = value {
@@ -419,12 +410,11 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         value: &'d Value,
         has_parents: bool,
         trail: &SchemaTrail<'_, 'd>,
-        level: usize,
     ) -> Result<Option<Value>, TooLarge> {
         let schemas = value.as_array().filter(|schemas| !schemas.is_empty());
         // A single alternative without a list.
         if value.is_object() {
-            return Ok(Some(json!([self.any(value, trail, level + 1)?])));
+            return Ok(Some(json!([self.any(value, trail)?])));
         }
         let Some(schemas) = schemas else { return Ok(self.malformed(trail)) };
         let mut translated = Vec::with_capacity(schemas.len());
@@ -435,19 +425,19 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
                 Value::Object(members) if members.len() == 1 && members.get("type") == Some(&Value::Null) => {
                     json!({"type": "null"})
                 }
-                schema => self.any(schema, &trail.item(index), level + 1)?,
+                schema => self.any(schema, &trail.item(index))?,
             });
         }
         Ok(Some(Value::Array(translated)))
     }
 
-    fn map(&mut self, value: &'d Value, trail: &SchemaTrail<'_, 'd>, level: usize) -> Result<Option<Value>, TooLarge> {
+    fn map(&mut self, value: &'d Value, trail: &SchemaTrail<'_, 'd>) -> Result<Option<Value>, TooLarge> {
         let Some(schemas) = value.as_object() else { return Ok(self.malformed(trail)) };
         let mut translated = Map::new();
         for (name, schema) in schemas {
             let member = trail.member(name);
             self.spend(name.len() + KEYWORD_BYTES)?;
-            translated.insert(name.clone(), self.any(schema, &member, level + 1)?);
+            translated.insert(name.clone(), self.any(schema, &member)?);
         }
         Ok(Some(Value::Object(translated)))
     }

@@ -115,7 +115,7 @@ fn consequence<'d>(
     let mut properties = Map::new();
     for (name, schema) in variants.restated(variant) {
         if let Some(name) = offered(name) {
-            let translated = translator.any(schema.value, &SchemaTrail::Start(&schema.at), level + 1)?;
+            let translated = translator.any(schema.value, &SchemaTrail::start(&schema.at, level + 1))?;
             properties.insert(name, translated);
         }
     }
