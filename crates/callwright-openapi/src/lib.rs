@@ -111,5 +111,14 @@ pub use request::xml::{XmlNode, XmlShape, is_name as is_xml_name};
 pub use security::credential::{ClientAuthentication, ClientCredentials, Credential, SecretSource};
 pub use security::{Requirement, SecurityScheme};
 
+// Names that most modules use.
+pub(crate) use document::{ApiDocument, LocatedValue, Version};
+pub(crate) use files::{SourceFile, ValuePosition, ValuePositionId};
+pub(crate) use load::operation_list::DocumentOperation;
+pub(crate) use report::LoadNotes;
+pub(crate) use request::body::OperationBody;
+pub(crate) use request::parameter::OperationParameter;
+pub(crate) use schema::subtypes::Subtypes;
+
 #[cfg(test)]
 mod tests;

@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use crate::discovery::{DiscoveredDocument, DocumentSearch};
-use crate::files::{Fetch, Origin};
 use crate::load::check_credentials;
-use crate::{LoadError, Toolset, ToolsetSettings, load_from};
+use crate::{Fetch, LoadError, Origin, Toolset, ToolsetSettings, load_from};
 use callwright_common::parallel::map_in_order;
 
 /// Maximum total size of the documents that are read at the same time, by the sizes of their first files. A document in

@@ -12,7 +12,7 @@ mod words;
 
 use serde_json::Value;
 
-use crate::report::Simplification;
+use crate::Simplification;
 use callwright_types::SchemaDialect;
 
 pub use translated::{Loss, TranslatedSchema};

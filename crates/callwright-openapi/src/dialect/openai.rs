@@ -3,6 +3,7 @@
 //! OpenAI rejects the whole request for each of: "schema must have type 'object' and not have
 //! 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level", "array schema missing items", and patterns that are "not a
 //! 'regex'".
+
 use serde_json::{Map, Value, json};
 
 use super::pattern;

@@ -3,6 +3,7 @@
 //! Copies multiply where definitions are shared and never end where they are recursive. Two bounds apply: the
 //! recursion of a definition into itself, and the size in bytes. A definition beyond a bound is replaced by an open
 //! schema, and its description mentions that.
+
 use serde_json::{Map, Value};
 
 use super::translated::{DialectTrail, Loss, Losses, TranslatedSchema};

@@ -1,7 +1,7 @@
 //! Resolves `$ref`s whose literal target does not exist.
 
-use crate::document::{ApiDocument, LocatedValue, MAX_REFERENCE_HOPS};
-use crate::files::{SourceFile, ValuePosition};
+use crate::document::MAX_REFERENCE_HOPS;
+use crate::{ApiDocument, LocatedValue, SourceFile, ValuePosition};
 
 /// Location of schemas in each OpenAPI version. Documents that were migrated by hand keep old references.
 const SCHEMAS: [(&str, &str); 2] = [("definitions/", "components/schemas/"), ("components/schemas/", "definitions/")];

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 use crate::document::lenient_reference::resolve_leniently;
-use crate::files::{DocumentFileSet, Fetch, Loader, Origin, RemoteFile, SourceFile, ValuePosition};
+use crate::files::{DocumentFileSet, Loader};
 use crate::parse::other_kind;
-use crate::{LoadError, ToolsetSettings};
+use crate::{Fetch, LoadError, Origin, RemoteFile, SourceFile, ToolsetSettings, ValuePosition};
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_common::schema::{SchemaNode, Subschema};
 

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::document::LocatedValue;
-use crate::files::ValuePosition;
+use crate::{LocatedValue, ValuePosition};
 use callwright_types::DocText;
 
 /// Maximum number of texts of one operation.

@@ -9,9 +9,7 @@ mod collector;
 mod response;
 mod schema;
 
-use crate::document::{ApiDocument, LocatedValue, Version};
-use crate::request::body::OperationBody;
-use crate::request::parameter::OperationParameter;
+use crate::{ApiDocument, LocatedValue, OperationBody, OperationParameter, Version};
 use callwright_types::DocText;
 pub(super) use collector::DocTextCollector;
 pub(super) use response::is_error;

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::collector::DocTextCollector;
 use super::schema;
 use super::schema::{MAX_LEVELS, PropertySelection};
-use crate::document::{LocatedValue, Version};
 use crate::tool::text::shorten;
+use crate::{LocatedValue, Version};
 
 /// Maximum length of an error example, in characters. Real error responses have a few lines.
 const MAX_EXAMPLE_CHARS: usize = 600;

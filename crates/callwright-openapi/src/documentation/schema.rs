@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::collector::DocTextCollector;
-use crate::document::LocatedValue;
+use crate::LocatedValue;
 
 /// Maximum nesting of properties and of lists that are described.
 pub(super) const MAX_LEVELS: usize = 4;

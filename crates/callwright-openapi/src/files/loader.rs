@@ -13,11 +13,10 @@ use url::Url;
 use super::address::{Address, Boundary, display_url};
 use super::resources::ResourceNames;
 use super::scan::{ScanFinding, scan};
-use super::{Fetch, FetchBounds, FetchedFile, RemoteFile, SourceFile};
 #[cfg(test)]
 use crate::parse::Syntax;
 use crate::parse::{ParsedText, parse};
-use crate::{DocumentLimits, LoadError, ToolsetSettings};
+use crate::{DocumentLimits, Fetch, FetchBounds, FetchedFile, LoadError, RemoteFile, SourceFile, ToolsetSettings};
 
 /// Source of a document.
 #[derive(Debug, Clone, Copy)]

@@ -12,8 +12,8 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 use url::Url;
 
-use super::SourceFile;
 use super::scan::{ScanFinding, ScannedReference, scan};
+use crate::SourceFile;
 use callwright_common::json::Pointer;
 
 #[derive(Debug, Clone)]

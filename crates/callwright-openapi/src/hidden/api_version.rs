@@ -9,9 +9,7 @@ use std::str::FromStr as _;
 use serde_json::{Number, Value};
 
 use super::survey::ParameterSurvey;
-use crate::document::{ApiDocument, LocatedValue};
-use crate::request::binding::Location;
-use crate::request::parameter::OperationParameter;
+use crate::{ApiDocument, LocatedValue, Location, OperationParameter};
 use callwright_common::json::scalar_text;
 use callwright_common::text::{is_digits, name_words};
 

@@ -3,7 +3,7 @@
 //! An entry applies to a parameter by its name, its location and a condition that makes the convention evident. Each
 //! entry names its source. `docs/openapi.md` repeats the table for operators; a test compares both.
 
-use crate::request::binding::Location;
+use crate::Location;
 use crate::tool::text::is_among;
 
 /// Parameters that models are not offered, by convention.

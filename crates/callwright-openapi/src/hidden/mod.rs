@@ -12,6 +12,7 @@ mod conventions;
 mod survey;
 #[cfg(test)]
 mod tests;
+
 use std::collections::BTreeMap;
 
 use api_version::ApiVersion;
@@ -19,14 +20,11 @@ use conventions::{CONVENTIONS, Condition, Convention};
 use serde_json::Value;
 use survey::ParameterSurvey;
 
-use crate::document::ApiDocument;
-use crate::load::operation_list::DocumentOperation;
-use crate::report::{HiddenParameter, LoadNotes};
-use crate::request::binding::Location;
-use crate::request::body::OperationBody;
-use crate::request::parameter::OperationParameter;
-use crate::security::{Requirement, SecurityScheme};
 use crate::tool::text::is_among;
+use crate::{
+    ApiDocument, DocumentOperation, HiddenParameter, LoadNotes, Location, OperationBody, OperationParameter,
+    Requirement, SecurityScheme,
+};
 use callwright_common::text::{letters, name_words};
 
 /// Last words of the names of headers that carry a credential.

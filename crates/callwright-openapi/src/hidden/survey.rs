@@ -2,9 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::document::{ApiDocument, LocatedValue};
-use crate::load::operation_list::DocumentOperation;
-use crate::request::binding::Location;
+use crate::{ApiDocument, DocumentOperation, LocatedValue, Location};
 
 /// Minimum number of operations of a document in which frequencies mean anything.
 const LEAST_OPERATIONS: usize = 3;

@@ -6,22 +6,22 @@ mod operations;
 mod outputs;
 mod promise;
 pub(crate) mod reader;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::{fs, ptr};
 
-use crate::document::ApiDocument;
-use crate::files::{Fetch, Offline, Origin};
 use crate::hidden::HiddenParameterRules;
-use crate::load::operation_list::{DocumentOperation, operations};
+use crate::load::operation_list::operations;
 use crate::load::operations::{LoadedOperations, read_operations};
 use crate::load::outputs::attach_links;
 use crate::load::reader::OperationReader;
-use crate::report::{LoadNotes, Report};
-use crate::schema::subtypes::Subtypes;
 use crate::server::Servers;
 use crate::tool::naming::{NameSource, tool_names};
-use crate::{Credential, LoadError, Operation, Toolset, ToolsetSettings, documentation, security};
+use crate::{
+    ApiDocument, Credential, DocumentOperation, Fetch, LoadError, LoadNotes, Offline, Operation, Origin, Report,
+    Subtypes, Toolset, ToolsetSettings, documentation, security,
+};
 use callwright_common::json::scalar_text;
 
 /// Loads the document at `path` with all its files as the toolset `name`. Ignores `settings.document`. A faulty

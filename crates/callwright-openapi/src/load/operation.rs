@@ -7,10 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use url::Url;
 
-use crate::Requirement;
-use crate::report::RenamedTool;
-use crate::request::binding::{Binding, BodyBinding, BodyMember, BodyShape};
-use crate::request::idempotency::IdempotencyKey;
+use crate::{Binding, BodyBinding, BodyMember, BodyShape, IdempotencyKey, RenamedTool, Requirement};
 use callwright_types::promise::Promise;
 use callwright_types::{DocText, OutputField, OutputLink, Owner, Tool};
 

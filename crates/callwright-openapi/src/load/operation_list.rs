@@ -2,8 +2,7 @@
 
 use http::Method;
 
-use crate::document::{ApiDocument, LocatedValue, Version};
-use crate::report::SkippedOperation;
+use crate::{ApiDocument, LocatedValue, SkippedOperation, Version};
 
 /// The methods of a Path Item Object (OpenAPI 3.0.4 and 3.1.1); the last one from 3.2 on.
 const METHODS: [&str; 9] = ["GET", "PUT", "POST", "DELETE", "OPTIONS", "HEAD", "PATCH", "TRACE", QUERY];

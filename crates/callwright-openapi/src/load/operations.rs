@@ -1,10 +1,9 @@
 //! Reads the operations of a document, in several threads if there are many.
+
 use std::sync::{Mutex, PoisonError};
 
-use crate::Operation;
-use crate::load::operation_list::DocumentOperation;
 use crate::load::reader::OperationReader;
-use crate::report::{LoadNotes, SkippedOperation};
+use crate::{DocumentOperation, LoadNotes, Operation, SkippedOperation};
 use callwright_common::parallel::map_all;
 
 /// Number of operations that a thread reads at a time. For fewer operations, one thread is faster.

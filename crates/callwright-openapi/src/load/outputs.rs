@@ -4,11 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
-use crate::Operation;
-use crate::document::{LocatedValue, Version};
-use crate::load::operation_list::DocumentOperation;
-use crate::request::binding::BodyFormat;
 use crate::request::content::SendableMediaType;
+use crate::{BodyFormat, DocumentOperation, LocatedValue, Operation, Version};
 use callwright_types::output::fields_of;
 use callwright_types::{OutputField, OutputLink};
 

@@ -10,11 +10,9 @@ use std::ops::RangeInclusive;
 use http::Method;
 use serde_json::Value;
 
-use crate::document::{LocatedValue, Version};
-use crate::request::binding::{Binding, BodyFormat};
 use crate::request::content::SendableMediaType;
-use crate::swagger;
 use crate::tool::text::{is_among, shorten};
+use crate::{Binding, BodyFormat, LocatedValue, Version, swagger};
 use callwright_common::schema::Views;
 use callwright_common::text::letters;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue};

@@ -1,28 +1,26 @@
 //! Converts one operation of a document to an [`Operation`].
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::catalog::settings::DocumentLimits;
-use crate::document::{ApiDocument, LocatedValue, Version};
 use crate::hidden::{FixedParameter, HiddenParameterRules};
-use crate::load::operation_list::DocumentOperation;
 use crate::load::outputs::{OutputReader, shared};
 use crate::load::promise::promises;
-use crate::report::{HiddenParameter, LoadNotes};
 use crate::request::arguments::{JoinedArguments, join};
-use crate::request::body::{OperationBody, body};
+use crate::request::body::body;
 use crate::request::idempotency::take_key;
-use crate::request::parameter::OperationParameter;
 use crate::request::parameter_list::lists;
 use crate::request::path_template::{TemplateParameters, match_template};
-use crate::schema::subtypes::Subtypes;
 use crate::schema::{SchemaWriter, ToolSchema};
 use crate::server::Servers;
 use crate::tool::description::tool_description;
 use crate::tool::text::{distinct, strings};
-use crate::{FixedArgument, Operation, documentation, security, swagger};
+use crate::{
+    ApiDocument, DocumentLimits, DocumentOperation, FixedArgument, HiddenParameter, LoadNotes, LocatedValue, Operation,
+    OperationBody, OperationParameter, Subtypes, Version, documentation, security, swagger,
+};
 use callwright_types::{DocText, OperationRef, Owner, Tool, ToolKind};
 
 /// Converts the operations of one document.

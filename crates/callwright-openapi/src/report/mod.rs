@@ -9,7 +9,7 @@ use std::fmt::Display;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::files::ValuePosition;
+use crate::ValuePosition;
 
 /// The report on one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]

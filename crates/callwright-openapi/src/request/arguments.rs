@@ -5,17 +5,16 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::document::LocatedValue;
-use crate::report::LoadNotes;
-use crate::request::binding::{Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location};
-use crate::request::body::{BodyProperty, OperationBody, PlainBody};
+use crate::request::body::{BodyProperty, PlainBody};
 use crate::request::content::FILE_HINT;
-use crate::request::parameter::OperationParameter;
-use crate::schema::subtypes::Subtypes;
 use crate::schema::{
     ArgumentSchema, ArgumentVariants, EmptyValueRule, ObjectArgument, RequestPart, owners_note, report_variants,
 };
 use crate::tool::argument_name::{free_name, offered_names};
+use crate::{
+    Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, LoadNotes, LocatedValue, Location, OperationBody,
+    OperationParameter, Subtypes,
+};
 
 /// Name of the argument that holds a whole body.
 const BODY_ARGUMENT: &str = "body";

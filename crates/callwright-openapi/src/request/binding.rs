@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::request::xml::XmlShape;
+use crate::XmlShape;
 
 /// Destination of one argument in the request (OpenAPI 3.0.4, Parameter Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

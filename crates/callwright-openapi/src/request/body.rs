@@ -1,18 +1,16 @@
 //! Parses the request body of an operation: selects the media type and decides whether its properties become
 //! arguments.
+
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::document::LocatedValue;
-use crate::report::LoadNotes;
-use crate::request::binding::{BodyFormat, Content, Encoding};
 use crate::request::content::{SendableMediaType, content};
 use crate::request::encoding::{encodings, properties};
-use crate::request::xml::XmlShape;
-use crate::schema::subtypes::{Subtypes, Variants};
+use crate::schema::subtypes::Variants;
 use crate::schema::{is_annotation, read_only_names};
 use crate::tool::text::{distinct, is_among, strings};
+use crate::{BodyFormat, Content, Encoding, LoadNotes, LocatedValue, Subtypes, XmlShape};
 
 /// Keywords of an object schema that separate arguments preserve.
 pub(crate) const PLAIN_OBJECT: &str = "type properties required title description example examples default \

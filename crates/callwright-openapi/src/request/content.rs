@@ -2,10 +2,9 @@
 
 use serde_json::Value;
 
-use crate::document::LocatedValue;
-use crate::request::binding::{BodyFormat, Content};
-use crate::request::xml::{XmlShape, branches};
+use crate::request::xml::branches;
 use crate::tool::text::is_among;
+use crate::{BodyFormat, Content, LocatedValue, XmlShape};
 
 /// Hint for the model about an argument that is a file.
 pub(crate) const FILE_HINT: &str = "A file: its text as it is, or for other content a data URL, `data:image/png;base64,...`; `;name=photo.png` \

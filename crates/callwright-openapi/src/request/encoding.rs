@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::document::LocatedValue;
-use crate::report::LoadNotes;
-use crate::request::binding::{BodyFormat, Content, Encoding};
 use crate::request::content::{content, media_type_of};
 use crate::request::parameter::query_style;
 use crate::request::xml::branches;
+use crate::{BodyFormat, Content, Encoding, LoadNotes, LocatedValue};
 use callwright_common::json::scalar_text;
 
 /// Returns the properties of a body's schema, including those of its `allOf` parts and alternatives.

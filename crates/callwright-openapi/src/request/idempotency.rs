@@ -4,11 +4,9 @@ use http::Method;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::document::LocatedValue;
-use crate::report::LoadNotes;
 use crate::request::arguments::JoinedArguments;
-use crate::request::binding::{BodyShape, Location};
 use crate::schema::{ArgumentSchema, ObjectArgument, RequestPart};
+use crate::{BodyShape, LoadNotes, LocatedValue, Location};
 use callwright_common::text::letters;
 
 /// Names, without case and separators, that suffice to identify the parameter: `Idempotency-Key` (an IETF draft,

@@ -2,10 +2,8 @@
 
 use serde_json::Value;
 
-use crate::document::LocatedValue;
-use crate::report::LoadNotes;
-use crate::request::binding::{BodyFormat, Location, Style};
 use crate::request::content::SendableMediaType;
+use crate::{BodyFormat, LoadNotes, LocatedValue, Location, Style};
 
 /// Header parameters that OpenAPI 3.0.4 excludes. They are set from the body, the response media types and the
 /// credentials.

@@ -5,13 +5,9 @@
 
 use serde_json::Value;
 
-use crate::document::{LocatedValue, Version};
-use crate::load::operation_list::DocumentOperation;
-use crate::report::LoadNotes;
-use crate::request::binding::Location;
 use crate::request::parameter::{self, OperationParameter, ParameterLists, is_ignored};
 use crate::request::path_template::slots;
-use crate::swagger;
+use crate::{DocumentOperation, LoadNotes, LocatedValue, Location, Version, swagger};
 use callwright_common::json::scalar_text;
 
 /// Parses the parameters of `source`. An operation's parameters override those of its path items with the same name and

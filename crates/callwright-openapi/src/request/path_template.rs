@@ -1,10 +1,6 @@
 //! Path templates: `/pets/{petId}`, non-standard notations in real documents, and the path parameters that fill them.
 
-use crate::document::LocatedValue;
-use crate::load::operation_list::DocumentOperation;
-use crate::report::LoadNotes;
-use crate::request::binding::{Location, Style};
-use crate::request::parameter::OperationParameter;
+use crate::{DocumentOperation, LoadNotes, LocatedValue, Location, OperationParameter, Style};
 use callwright_common::text::letters;
 
 /// One template expression `{...}` of a path.

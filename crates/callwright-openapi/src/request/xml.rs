@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::document::LocatedValue;
+use crate::LocatedValue;
 use callwright_common::schema::Views;
 
 /// Maximum number of schemas of one body whose XML Objects are read. Values of other schemas keep their JSON names.

@@ -12,13 +12,10 @@ use super::shared::{self, SharedSchemas, ToolSchema};
 use super::single_value::take_single_values;
 use super::translator::{SchemaDetail, SchemaTranslator, TooLarge};
 use super::variant_rule::VariantRule;
-use crate::catalog::settings::DocumentLimits;
-use crate::document::{ApiDocument, LocatedValue};
-use crate::files::ValuePositionId;
-use crate::report::LoadNotes;
-use crate::schema::subtypes::{Subtypes, Variants};
+use crate::schema::subtypes::Variants;
 use crate::tool::markup::plain_text;
 use crate::tool::text::shorten;
+use crate::{ApiDocument, DocumentLimits, LoadNotes, LocatedValue, Subtypes, ValuePositionId};
 
 /// Upper bound of `limits.schema_depth`. Each schema level takes two levels of JSON, which must stay below the 127
 /// that JSON parsers commonly accept.

@@ -6,8 +6,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::document::{ApiDocument, LocatedValue};
-use crate::files::{SourceFile, ValuePositionId};
+use crate::{ApiDocument, LocatedValue, SourceFile, ValuePositionId};
 use callwright_common::schema::subschemas;
 
 /// The part of a request that a schema describes.

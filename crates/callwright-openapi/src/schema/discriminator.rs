@@ -9,9 +9,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::literal::{fit, types_of};
-use crate::document::ApiDocument;
-use crate::files::{SourceFile, ValuePositionId};
 use crate::schema::subtypes::mapped_schema;
+use crate::{ApiDocument, SourceFile, ValuePositionId};
 
 /// Maximum number of names given as examples.
 const MAX_EXAMPLES: usize = 20;

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::document::ApiDocument;
-use crate::files::SourceFile;
+use crate::{ApiDocument, SourceFile};
 
 /// Returns the read-only properties of an object schema in `file`, including its `allOf` branches. If a property is
 /// described several times, one `readOnly: true` suffices (JSON Schema 2020-12 Validation, section 9.4), unless

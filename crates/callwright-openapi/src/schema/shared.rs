@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::argument_object::{ArgumentSchema, ObjectArgument};
-use crate::document::LocatedValue;
+use crate::LocatedValue;
 use callwright_common::digest;
 
 /// A tool's argument schema, and the required arguments with a single allowed value, which it does not contain.

@@ -7,11 +7,10 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::document::{ApiDocument, LocatedValue};
-use crate::files::{SourceFile, ValuePositionId};
 use crate::request::body::PLAIN_OBJECT;
 use crate::schema::{is_annotation, read_only_names};
 use crate::tool::text::{distinct, is_among, strings};
+use crate::{ApiDocument, LocatedValue, SourceFile, ValuePositionId};
 use callwright_common::text::letters;
 
 /// Maximum number of variants of one schema; further ones are reported.

@@ -1,6 +1,6 @@
 //! The path from a given position to a schema, rendered only on demand.
 
-use crate::files::{SourceFile, ValuePosition};
+use crate::{SourceFile, ValuePosition};
 
 /// A position in the document, as a linked list on the stack of the traversal, with its nesting level in the argument
 /// object.

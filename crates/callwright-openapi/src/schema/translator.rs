@@ -1,5 +1,6 @@
 //! Translates one schema of a document to JSON Schema 2020-12 without malformed keywords. Patterns are not checked:
 //! the validator decides which of them it can run.
+
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
@@ -16,12 +17,11 @@ use super::nullable::{
 use super::read_only::{read_only_names, visible_by_reference};
 use super::trail::SchemaTrail;
 use super::variant_rule::{self, VariantRule, owners_note};
-use crate::document::{ApiDocument, LocatedValue, ReferenceError, Version};
-use crate::files::{SourceFile, ValuePositionId};
-use crate::report::LoadNotes;
-use crate::schema::subtypes::{Subtypes, Variants, address};
+use crate::document::ReferenceError;
+use crate::schema::subtypes::{Variants, address};
 use crate::tool::markup::plain_text;
 use crate::tool::text::{shorten, strings};
+use crate::{ApiDocument, LoadNotes, LocatedValue, SourceFile, Subtypes, ValuePositionId, Version};
 
 /// Maximum number of enumerated values in a bare schema.
 const BARE_VALUES: usize = 20;

@@ -9,10 +9,9 @@ use serde_json::{Map, Value, json};
 use super::literal::{fit, types_of};
 use super::trail::SchemaTrail;
 use super::translator::{SchemaTranslator, TooLarge};
-use crate::files::ValuePosition;
-use crate::report::LoadNotes;
 use crate::schema::subtypes::{Variant, Variants};
 use crate::tool::text::shorten;
+use crate::{LoadNotes, ValuePosition};
 use callwright_common::text::code_spans;
 
 /// Maximum number of variants whose properties the description of the discriminator lists.

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::document::{ApiDocument, LocatedValue, Version};
-use crate::report::LoadNotes;
-use crate::request::binding::Location;
+use crate::{ApiDocument, LoadNotes, LocatedValue, Location, Version};
 
 /// One security scheme of a document (OpenAPI 3.0.4 and Swagger 2.0, Security Scheme Object).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 
 use url::Url;
 
-use crate::document::{ApiDocument, LocatedValue, Version};
-use crate::report::LoadNotes;
-use crate::{LoadError, ToolsetSettings, swagger};
+use crate::{ApiDocument, LoadError, LoadNotes, LocatedValue, ToolsetSettings, Version, swagger};
 use callwright_common::json::scalar_text;
 use callwright_common::text::code_spans;
 

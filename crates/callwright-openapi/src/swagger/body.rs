@@ -1,13 +1,12 @@
 //! Builds the request body from `in: body` and `in: formData`.
+
 use std::collections::BTreeMap;
 
 use super::parameter::{Collection, collection, name, schema};
-use crate::document::LocatedValue;
-use crate::report::LoadNotes;
-use crate::request::binding::{BodyFormat, Content, Encoding, Location};
-use crate::request::body::{BodyProperty, OperationBody};
+use crate::request::body::BodyProperty;
 use crate::request::content::{SendableMediaType, content};
 use crate::request::parameter::ParameterLists;
+use crate::{BodyFormat, Content, Encoding, LoadNotes, LocatedValue, Location, OperationBody};
 
 const JSON: &str = "application/json";
 const FORM: &str = "application/x-www-form-urlencoded";

@@ -9,11 +9,8 @@ mod parameter;
 
 use http::Method;
 
-use crate::document::{ApiDocument, LocatedValue};
-use crate::load::operation_list::DocumentOperation;
-use crate::report::LoadNotes;
-use crate::request::body::OperationBody;
-use crate::request::parameter::{OperationParameter, ParameterLists};
+use crate::request::parameter::ParameterLists;
+use crate::{ApiDocument, DocumentOperation, LoadNotes, LocatedValue, OperationBody, OperationParameter};
 
 use crate::tool::text::distinct;
 pub(super) use parameter::{name, parameter};

@@ -1,9 +1,6 @@
 //! Parses one parameter of an operation as described by Swagger 2.0.
 
-use crate::document::LocatedValue;
-use crate::report::LoadNotes;
-use crate::request::binding::{Location, Style};
-use crate::request::parameter::OperationParameter;
+use crate::{LoadNotes, LocatedValue, Location, OperationParameter, Style};
 
 /// Returns a form field as a query parameter.
 pub(super) fn in_query<'d>(field: &LocatedValue<'d>, notes: &mut LoadNotes) -> OperationParameter<'d> {

@@ -1,6 +1,6 @@
 //! Builds the description of a tool for the model.
 
-use crate::document::LocatedValue;
+use crate::LocatedValue;
 use crate::tool::markup::plain_text;
 use crate::tool::text::shorten;
 

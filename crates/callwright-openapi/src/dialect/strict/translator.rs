@@ -1,5 +1,7 @@
 //! Translates a schema to its strict form, keyword by keyword.
+
 use std::collections::HashSet;
+use std::slice;
 
 use serde_json::{Map, Value, json};
 
@@ -46,6 +48,9 @@ pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     Ok((Value::Object(written), translator.losses.finish()))
 }
 
+/// The strict form of a schema, or the obstacle.
+type StrictSchema = Result<Map<String, Value>, Loss>;
+
 /// Whether `key` is a constraint beside `keyword`.
 fn is_beside(key: &str, keyword: &str) -> bool {
     key != keyword && key != "$defs" && !is_annotation(key)
@@ -61,7 +66,7 @@ struct StrictTranslator<'a> {
 }
 
 impl<'a> StrictTranslator<'a> {
-    fn definitions(&mut self, trail: &DialectTrail<'_>) -> Result<Map<String, Value>, Loss> {
+    fn definitions(&mut self, trail: &DialectTrail<'_>) -> StrictSchema {
         let all = trail.member("$defs");
         let mut written = Map::new();
         while let Some(name) = self.pending.pop() {
@@ -72,19 +77,14 @@ impl<'a> StrictTranslator<'a> {
         Ok(written)
     }
 
-    fn any(&mut self, schema: &Value, trail: &DialectTrail<'_>, level: usize) -> Result<Map<String, Value>, Loss> {
+    fn any(&mut self, schema: &Value, trail: &DialectTrail<'_>, level: usize) -> StrictSchema {
         match schema {
             Value::Object(members) => self.schema(members, trail, level),
             _ => Err(Loss::new(trail, "accepts any value")),
         }
     }
 
-    fn schema(
-        &mut self,
-        members: &Map<String, Value>,
-        trail: &DialectTrail<'_>,
-        level: usize,
-    ) -> Result<Map<String, Value>, Loss> {
+    fn schema(&mut self, members: &Map<String, Value>, trail: &DialectTrail<'_>, level: usize) -> StrictSchema {
         if level > MAX_LEVELS {
             return Err(Loss::new(trail, "is nested too deeply"));
         }
@@ -106,12 +106,7 @@ impl<'a> StrictTranslator<'a> {
     }
 
     /// Writes a `$ref` without siblings; its annotations move to an enclosing schema.
-    fn reference(
-        &mut self,
-        written: &str,
-        members: &Map<String, Value>,
-        trail: &DialectTrail<'_>,
-    ) -> Result<Map<String, Value>, Loss> {
+    fn reference(&mut self, written: &str, members: &Map<String, Value>, trail: &DialectTrail<'_>) -> StrictSchema {
         let target = name_of(written).and_then(|name| self.definitions.get_key_value(name));
         let Some((name, _)) = target else { return Err(Loss::new(trail, "refers to no definition")) };
         if self.referenced.insert(name) {
@@ -133,7 +128,7 @@ impl<'a> StrictTranslator<'a> {
         branches: &[Value],
         trail: &DialectTrail<'_>,
         level: usize,
-    ) -> Result<Map<String, Value>, Loss> {
+    ) -> StrictSchema {
         let beside = members.iter().filter(|(key, _)| is_beside(key, keyword));
         let beside: Map<String, Value> = beside.map(|(key, value)| (key.clone(), value.clone())).collect();
         let child = trail.member(keyword);
@@ -174,12 +169,7 @@ impl<'a> StrictTranslator<'a> {
     }
 
     /// Merges the targets of `$ref`s and the branches of `allOf`s into `members`.
-    fn flat(
-        &mut self,
-        members: &Map<String, Value>,
-        trail: &DialectTrail<'_>,
-        level: usize,
-    ) -> Result<Map<String, Value>, Loss> {
+    fn flat(&mut self, members: &Map<String, Value>, trail: &DialectTrail<'_>, level: usize) -> StrictSchema {
         if level > MAX_LEVELS {
             return Err(Loss::new(trail, "is nested too deeply"));
         }
@@ -200,12 +190,7 @@ impl<'a> StrictTranslator<'a> {
         Ok(whole)
     }
 
-    fn typed(
-        &mut self,
-        members: &Map<String, Value>,
-        trail: &DialectTrail<'_>,
-        level: usize,
-    ) -> Result<Map<String, Value>, Loss> {
+    fn typed(&mut self, members: &Map<String, Value>, trail: &DialectTrail<'_>, level: usize) -> StrictSchema {
         let types = types(members);
         match types.as_slice() {
             [] => Err(Loss::new(trail, "accepts any value")),
@@ -230,7 +215,7 @@ impl<'a> StrictTranslator<'a> {
         name: &str,
         trail: &DialectTrail<'_>,
         level: usize,
-    ) -> Result<Map<String, Value>, Loss> {
+    ) -> StrictSchema {
         match name {
             "object" => self.object(members, trail, level),
             "array" => self.array(members, trail, level),
@@ -239,12 +224,7 @@ impl<'a> StrictTranslator<'a> {
     }
 
     /// Returns a closed object in which every property is required and null represents absence.
-    fn object(
-        &mut self,
-        members: &Map<String, Value>,
-        trail: &DialectTrail<'_>,
-        level: usize,
-    ) -> Result<Map<String, Value>, Loss> {
+    fn object(&mut self, members: &Map<String, Value>, trail: &DialectTrail<'_>, level: usize) -> StrictSchema {
         let mut written = self.keywords(members, "object".into(), trail)?;
         let nothing = Map::new();
         let properties = members.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
@@ -279,12 +259,7 @@ impl<'a> StrictTranslator<'a> {
         Ok(written)
     }
 
-    fn array(
-        &mut self,
-        members: &Map<String, Value>,
-        trail: &DialectTrail<'_>,
-        level: usize,
-    ) -> Result<Map<String, Value>, Loss> {
+    fn array(&mut self, members: &Map<String, Value>, trail: &DialectTrail<'_>, level: usize) -> StrictSchema {
         let mut written = self.keywords(members, "array".into(), trail)?;
         let items = members.get("items").unwrap_or(&Value::Null);
         let items = self.any(items, &trail.member("items"), level + 1)?;
@@ -293,12 +268,7 @@ impl<'a> StrictTranslator<'a> {
     }
 
     /// Returns all keywords of `members` except its subschemas, with the given `types`.
-    fn keywords(
-        &mut self,
-        members: &Map<String, Value>,
-        types: Value,
-        trail: &DialectTrail<'_>,
-    ) -> Result<Map<String, Value>, Loss> {
+    fn keywords(&mut self, members: &Map<String, Value>, types: Value, trail: &DialectTrail<'_>) -> StrictSchema {
         let mut written = annotations(members);
         written.insert("type".to_owned(), types);
         for (key, value) in members {
@@ -310,11 +280,9 @@ impl<'a> StrictTranslator<'a> {
                     return Err(Loss::new(trail, format!("has `{key}`, which `strict` does not support")));
                 }
                 "enum" | "const" => {
-                    let values = if key == "enum" {
-                        value.as_array().map_or(&[][..], Vec::as_slice)
-                    } else {
-                        std::slice::from_ref(value)
-                    };
+                    let values =
+                        if key == "const" { Some(slice::from_ref(value)) } else { value.as_array().map(Vec::as_slice) };
+                    let values = values.unwrap_or_default();
                     if values.iter().any(|value| value.is_object() || value.is_array()) || values.is_empty() {
                         return Err(Loss::new(trail, "enumerates objects or arrays"));
                     }

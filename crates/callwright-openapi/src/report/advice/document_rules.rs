@@ -4,11 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::rule::{AdviceSubject, Findings};
-use crate::Operation;
-use crate::document::{LocatedValue, Version};
-use crate::files::ValuePosition;
-use crate::load::operation_list::DocumentOperation;
 use crate::tool::text::{SHOWN_NAMES, listed};
+use crate::{DocumentOperation, LocatedValue, Operation, ValuePosition, Version};
 use callwright_common::text::{is_digits, name_words};
 
 /// `missing-server`. Gives one piece of advice per document, because `servers` is nearly always at the top level.

@@ -2,15 +2,9 @@
 
 use serde_json::Value;
 
-use crate::document::ApiDocument;
-use crate::files::ValuePosition;
-use crate::load::operation_list::DocumentOperation;
 use crate::load::reader::request;
-use crate::report::LoadNotes;
-use crate::request::binding::BodyShape;
-use crate::request::body::OperationBody;
 use crate::request::path_template::{TemplateParameters, match_template};
-use crate::{Binding, Operation};
+use crate::{ApiDocument, Binding, BodyShape, DocumentOperation, LoadNotes, Operation, OperationBody, ValuePosition};
 
 /// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
 const MAX_LAYERS: usize = 16;

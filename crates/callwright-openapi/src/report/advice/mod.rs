@@ -10,17 +10,15 @@ mod operation_rules;
 mod rule;
 #[cfg(test)]
 mod tests;
+
 use argument_rules::{missing_example, unexplained_parameter, unexplained_values};
 use document_rules::{confusable_names, missing_server, same_description};
 use operation_rules::{cut_description, missing_description, missing_operation_id, undocumented_errors};
 pub use rule::Rule;
 use rule::{AdviceSubject, Findings, RuleCheck};
 
-use crate::document::ApiDocument;
-use crate::files::{Fetch, Origin};
 use crate::load::toolset_from;
-use crate::report::{Advice, Report};
-use crate::{DocumentLimits, LoadError, Toolset, ToolsetSettings, dialect};
+use crate::{Advice, ApiDocument, DocumentLimits, Fetch, LoadError, Origin, Report, Toolset, ToolsetSettings, dialect};
 use callwright_types::SchemaDialect;
 
 impl Rule {

@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use super::document_rules::text_of;
 use super::rule::{AdviceSubject, Findings, OperationCase};
-use crate::document::LocatedValue;
+use crate::LocatedValue;
 use crate::documentation::is_error;
 use crate::tool::description::tool_description;
 use callwright_common::text::name_words;

@@ -5,12 +5,9 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::inputs::{InputArgument, inputs};
-use crate::document::ApiDocument;
-use crate::files::ValuePosition;
 use crate::load::names_of;
-use crate::load::operation_list::{DocumentOperation, operations};
-use crate::report::Advice;
-use crate::{DocumentLimits, Operation, Toolset};
+use crate::load::operation_list::operations;
+use crate::{Advice, ApiDocument, DocumentLimits, DocumentOperation, Operation, Toolset, ValuePosition};
 
 /// One rule of the table.
 #[derive(Clone, Copy)]
