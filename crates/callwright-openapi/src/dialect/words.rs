@@ -2,16 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::schema::{DEFINITIONS, is_annotation};
+use crate::schema::{DEFINITIONS, append_description, is_annotation};
 
 /// Appends a sentence to the description of `schema`.
 pub(super) fn append_sentence(schema: &mut Map<String, Value>, sentence: &str) {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    if text.contains(sentence) {
-        return;
+    if !text.contains(sentence) {
+        append_description(schema, sentence);
     }
-    let text = if text.is_empty() { sentence.to_owned() } else { format!("{text}\n{sentence}") };
-    schema.insert("description".to_owned(), text.into());
 }
 
 /// Formats a keyword as a sentence: `Format: uri.`

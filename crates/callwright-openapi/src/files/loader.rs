@@ -206,7 +206,7 @@ impl<'a> Loader<'a> {
             ScanFinding::Reference(reference) => {
                 names.has_others |= reference.keyword != "$ref";
                 let link = reference.text.split('#').next().unwrap_or_default();
-                if !link.is_empty() && !links.contains(link) && !names.is_part([&reference.base, &base], link) {
+                if !link.is_empty() && !links.contains(link) && !names.is_part([&reference.base.url, &base], link) {
                     links.insert(link.to_owned());
                 }
             }

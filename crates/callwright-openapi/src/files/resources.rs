@@ -97,8 +97,8 @@ impl ResourceNames {
         let (link, fragment) = reference.text.split_once('#').unwrap_or((reference.text, ""));
         let fragment = percent_decode_str(fragment).decode_utf8().ok()?;
         let start = if link.is_empty() {
-            FilePart { file: number, at: reference.resource.clone() }
-        } else if let Some(part) = self.at([&reference.base, base], link) {
+            FilePart { file: number, at: reference.base.resource.clone() }
+        } else if let Some(part) = self.at([&reference.base.url, base], link) {
             part.clone()
         } else {
             let file = *files.get(number)?.links.get(link)?.as_ref().ok()?;
@@ -134,7 +134,7 @@ impl ResourceNames {
             let at = [inner.as_str(), fragment].into_iter().find(|at| file.root.pointer(at).is_some())?;
             return Some(FilePart { file: start.file, at: Pointer::from(at) });
         }
-        let resource = reference.base.join(link).ok().map(without_fragment);
+        let resource = reference.base.url.join(link).ok().map(without_fragment);
         let by_resource = resource.and_then(|url| self.anchors.get(&(url.to_string(), fragment.to_owned())));
         by_resource.or_else(|| self.anchors_of_file.get(&(start.file, fragment.to_owned()))).cloned()
     }

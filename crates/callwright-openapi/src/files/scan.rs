@@ -21,10 +21,8 @@ pub(super) struct ScannedReference<'v> {
     pub(super) text: &'v str,
     /// Pointer to the object that contains the reference.
     pub(super) holder: Pointer,
-    /// Base URL of the reference: the nearest enclosing `$id`, otherwise the file.
-    pub(super) base: Url,
-    /// Pointer to the start of that resource.
-    pub(super) resource: Pointer,
+    /// Base of the reference.
+    pub(super) base: ReferenceBase,
 }
 
 /// An item reported by the traversal.
@@ -39,23 +37,18 @@ pub(super) enum ScanFinding<'v> {
 
 /// Traverses the file `root`, whose address is `base`.
 pub(super) fn scan<'v>(root: &'v Value, base: &Url, report: &mut dyn FnMut(ScanFinding<'v>)) {
-    let start = ReferenceBase { base: base.clone(), resource: Pointer::root() };
+    let start = ReferenceBase { url: base.clone(), resource: Pointer::root() };
     let mut scanner = ReferenceScanner { path: Vec::new(), report };
-    scanner.value(root, &start, ObjectKeyKind::Keywords);
+    scanner.value(root, &start, true);
 }
 
 /// Base of the references in a part of the file.
 #[derive(Clone)]
-struct ReferenceBase {
-    base: Url,
-    resource: Pointer,
-}
-
-/// Kind of the keys of an object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum ObjectKeyKind {
-    Keywords,
-    Names,
+pub(super) struct ReferenceBase {
+    /// The nearest enclosing `$id`, otherwise the URL of the file.
+    pub(super) url: Url,
+    /// Pointer to the start of that resource.
+    pub(super) resource: Pointer,
 }
 
 enum PointerStep<'v> {
@@ -69,26 +62,27 @@ struct ReferenceScanner<'v, 'f> {
 }
 
 impl<'v> ReferenceScanner<'v, '_> {
-    /// Recursion is bounded by the maximum nesting of a parsed text.
-    fn value(&mut self, value: &'v Value, scope: &ReferenceBase, kind: ObjectKeyKind) {
+    /// Recursion is bounded by the maximum nesting of a parsed text. `has_keywords`: whether the keys of an object are
+    /// keywords, not names.
+    fn value(&mut self, value: &'v Value, scope: &ReferenceBase, has_keywords: bool) {
         match value {
             Value::Object(members) => {
-                let own = if kind == ObjectKeyKind::Keywords { self.keywords(value, scope) } else { None };
+                let own = if has_keywords { self.keywords(value, scope) } else { None };
                 let scope = own.as_ref().unwrap_or(scope);
                 for (key, member) in members {
-                    if !has_members(member) || kind == ObjectKeyKind::Keywords && is_data(key, member) {
+                    if !has_members(member) || has_keywords && is_data(key, member) {
                         continue;
                     }
-                    let is_named = kind == ObjectKeyKind::Keywords && is_among(NAMED, key);
+                    let is_named = has_keywords && is_among(NAMED, key);
                     self.path.push(PointerStep::Member(key));
-                    self.value(member, scope, if is_named { ObjectKeyKind::Names } else { ObjectKeyKind::Keywords });
+                    self.value(member, scope, !is_named);
                     self.path.pop();
                 }
             }
             Value::Array(items) => {
                 for (index, item) in items.iter().enumerate().filter(|(_, item)| has_members(item)) {
                     self.path.push(PointerStep::Item(index));
-                    self.value(item, scope, ObjectKeyKind::Keywords);
+                    self.value(item, scope, true);
                     self.path.pop();
                 }
             }
@@ -104,24 +98,24 @@ impl<'v> ReferenceScanner<'v, '_> {
         }
         let text = |keyword: &str| object.get(keyword).and_then(Value::as_str);
         let id = text("$id").or_else(|| if self.path.is_empty() { text("$self") } else { None });
-        let own = id.and_then(|id| scope.base.join(id).ok()).map(|mut base| {
-            base.set_fragment(None);
-            ReferenceBase { base, resource: self.pointer() }
+        let own = id.and_then(|id| scope.url.join(id).ok()).map(|mut url| {
+            url.set_fragment(None);
+            ReferenceBase { url, resource: self.pointer() }
         });
         if let Some(own) = &own {
-            (self.report)(ScanFinding::Resource(own.base.clone(), own.resource.clone()));
+            (self.report)(ScanFinding::Resource(own.url.clone(), own.resource.clone()));
         }
         let scope = own.as_ref().unwrap_or(scope);
         for name in ["$anchor", "$dynamicAnchor"].into_iter().filter_map(text) {
             let pointer = self.pointer();
-            (self.report)(ScanFinding::Anchor(scope.base.clone(), name, pointer));
+            (self.report)(ScanFinding::Anchor(scope.url.clone(), name, pointer));
         }
         for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
             let Some(text) = text(keyword) else { continue };
             let is_plain = keyword == "$ref" && scope.resource.is_root() && (text.starts_with("#/") || text == "#");
             if !is_plain {
-                let (base, resource, holder) = (scope.base.clone(), scope.resource.clone(), self.pointer());
-                (self.report)(ScanFinding::Reference(ScannedReference { keyword, text, holder, base, resource }));
+                let (base, holder) = (scope.clone(), self.pointer());
+                (self.report)(ScanFinding::Reference(ScannedReference { keyword, text, holder, base }));
             }
         }
         own

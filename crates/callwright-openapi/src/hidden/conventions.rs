@@ -32,10 +32,8 @@ pub(super) enum Condition {
     Optional,
     /// The operation has at least this number of the convention's parameters: single names are ambiguous.
     Together(usize),
-    /// The parameter's description names JSON-P.
-    NamesJsonp,
-    /// The parameter's description names an API key.
-    NamesApiKey,
+    /// The parameter's description contains this term, in any case and with any separators.
+    Mentions(&'static str),
     /// Every security requirement of the operation includes a token scheme.
     TokenRequired,
 }
@@ -106,7 +104,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
         source: "https://swagger.io/docs/specification/v3_0/authentication/api-keys/",
         names: "key",
         locations: QUERY,
-        condition: Condition::NamesApiKey,
+        condition: Condition::Mentions("apikey"),
         keys: "key",
     },
     Convention {
@@ -142,7 +140,7 @@ pub(super) const CONVENTIONS: &[Convention] = &[
         source: "https://en.wikipedia.org/wiki/JSONP",
         names: "$callback callback jsonp",
         locations: QUERY,
-        condition: Condition::NamesJsonp,
+        condition: Condition::Mentions("jsonp"),
         keys: "",
     },
     Convention {

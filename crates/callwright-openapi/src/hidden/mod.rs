@@ -216,11 +216,8 @@ impl HiddenParameterRules {
 
     /// Whether every alternative of the requirements includes a token that a security scheme sends.
     fn requires_token(&self, security: &[Vec<Requirement>]) -> bool {
-        let mut with_token = 0;
-        for alternative in security {
-            with_token += usize::from(alternative.iter().any(|required| self.is_token(required)));
-        }
-        with_token > 0 && with_token == security.iter().filter(|alternative| !alternative.is_empty()).count()
+        let mut given = security.iter().filter(|alternative| !alternative.is_empty()).peekable();
+        given.peek().is_some() && given.all(|alternative| alternative.iter().any(|required| self.is_token(required)))
     }
 }
 
@@ -242,25 +239,17 @@ fn applicable(
     names: &[(String, Location)],
     has_token: bool,
 ) -> Option<&'static Convention> {
-    for convention in CONVENTIONS {
-        if !convention.has(name, parameter.location) {
-            continue;
+    CONVENTIONS.iter().filter(|convention| convention.has(name, parameter.location)).find(|convention| match convention
+        .condition
+    {
+        Condition::Name => true,
+        Condition::Optional => !parameter.required,
+        Condition::Together(least) => {
+            names.iter().filter(|(name, location)| convention.has(name, *location)).count() >= least
         }
-        let applies = match convention.condition {
-            Condition::Name => true,
-            Condition::Optional => !parameter.required,
-            Condition::Together(least) => {
-                names.iter().filter(|(name, location)| convention.has(name, *location)).count() >= least
-            }
-            Condition::NamesJsonp => mentions(parameter.description, "jsonp"),
-            Condition::NamesApiKey => mentions(parameter.description, "apikey"),
-            Condition::TokenRequired => has_token,
-        };
-        if applies {
-            return Some(convention);
-        }
-    }
-    None
+        Condition::Mentions(term) => letters(parameter.description.unwrap_or_default()).contains(term),
+        Condition::TokenRequired => has_token,
+    })
 }
 
 /// Whether a convention identifies the parameter by its name alone.
@@ -274,11 +263,6 @@ fn is_bearer_name(name: &str) -> bool {
     CONVENTIONS
         .iter()
         .any(|convention| convention.condition == Condition::TokenRequired && is_among(convention.names, &lower))
-}
-
-/// Whether a description contains a term, in any case and with any separators: `JSON-P`, `API key`.
-fn mentions(description: Option<&str>, term: &str) -> bool {
-    letters(description.unwrap_or_default()).contains(term)
 }
 
 /// Adds the scheme to the requirements: to every alternative if the parameter is required, otherwise as a further

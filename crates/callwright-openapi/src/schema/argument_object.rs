@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::definitions::RequestPart;
 use super::emptiness::{self, EmptyValueRule};
+use super::keyword::append_description;
 use super::leaf::examples;
 use super::loops::{open_loops, relax};
 use super::shared::{self, SharedSchemas, ToolSchema};
@@ -306,8 +307,7 @@ fn described(schema: Value, argument: &ObjectArgument<'_>, detail: SchemaDetail)
         members.insert("description".to_owned(), shorten(&whole, detail.description_chars).into());
     }
     if let Some(hint) = &argument.hint {
-        let described = members.get("description").and_then(Value::as_str).map(|text| format!("{text}\n{hint}"));
-        members.insert("description".to_owned(), described.unwrap_or_else(|| hint.clone()).into());
+        append_description(&mut members, hint);
     }
     let has_examples = detail.is_bare || members.contains_key("examples");
     if let Some(kept) = examples(&argument.examples).filter(|_| !has_examples) {

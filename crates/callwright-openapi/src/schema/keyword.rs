@@ -1,7 +1,7 @@
 //! Keywords of a schema and the form of their values: one table for the dialects of OpenAPI 3.0 and JSON Schema
 //! 2020-12.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Form of a keyword's value. Keywords outside the table are dropped: `xml`, `externalDocs`, `discriminator`,
 /// `readOnly`, `writeOnly` and `x-*` have no meaning for a model, and `$id`, `$anchor` and `$dynamicRef` lose their
@@ -103,4 +103,11 @@ pub(super) fn applies_to_same_value(keyword: &str) -> bool {
 /// although the specification ignores all siblings, because authors intend them to be read.
 pub(crate) fn is_annotation(keyword: &str) -> bool {
     matches!(keyword, "title" | "description" | "default" | "examples" | "example" | "deprecated")
+}
+
+/// Appends a line to the description of a schema.
+pub(crate) fn append_description(schema: &mut Map<String, Value>, line: &str) {
+    let own = schema.get("description").and_then(Value::as_str).filter(|own| !own.is_empty());
+    let text = own.map_or_else(|| line.to_owned(), |own| format!("{own}\n{line}"));
+    schema.insert("description".to_owned(), text.into());
 }

@@ -24,7 +24,7 @@ pub(super) use read_only::read_only_names;
 pub(super) use shared::ToolSchema;
 pub(super) use variant_rule::{owners_note, report as report_variants};
 pub(super) use {
-    keyword::{KeywordForm, form, is_annotation},
+    keyword::{KeywordForm, append_description, form, is_annotation},
     loops::DEFINITIONS,
     nullable::or_else,
 };

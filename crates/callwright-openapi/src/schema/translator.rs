@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::definitions::{Definitions, PendingDefinition, RequestPart, is_copied};
 use super::discriminator;
-use super::keyword::{KeywordForm, form, is_annotation};
+use super::keyword::{KeywordForm, append_description, form, is_annotation};
 use super::leaf::leaf;
 use super::literal::{type_value, types, types_of};
 use super::loops::DEFINITIONS;
@@ -258,14 +258,11 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         })
     }
 
-    fn with_note(&self, schema: Value, note: Option<String>) -> Value {
-        let (Some(note), Value::Object(mut members)) = (note.filter(|_| !self.detail.is_bare), schema.clone()) else {
-            return schema;
-        };
-        let own = members.get("description").and_then(Value::as_str);
-        let text = own.map_or_else(|| note.clone(), |own| format!("{own}\n{note}"));
-        members.insert("description".to_owned(), text.into());
-        Value::Object(members)
+    fn with_note(&self, mut schema: Value, note: Option<String>) -> Value {
+        if let (Some(note), Value::Object(members)) = (note.filter(|_| !self.detail.is_bare), &mut schema) {
+            append_description(members, &note);
+        }
+        schema
     }
 
     /// Returns the maximum length of a generated description.
