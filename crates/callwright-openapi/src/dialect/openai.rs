@@ -7,9 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use super::pattern;
-use super::translated::{DialectTrail, Losses, TranslatedSchema};
+use super::translated::{DialectTrail, Losses, TranslatedSchema, replace_schemas};
 use super::words::{append_sentence, sentence};
-use crate::schema::{KeywordForm, form};
 
 /// Keywords that are not allowed at the top level, and `dependentSchemas`, which may contain them.
 const NOT_AT_THE_TOP: [&str; 10] =
@@ -84,45 +83,26 @@ fn adopt(members: &mut Map<String, Value>, key: &str, value: &Value) {
 
 /// Applies `change` to every object schema in `schema`, definitions included, innermost first. Replaces the schema
 /// `true` by an equivalent schema without keywords.
-fn rewrite(
-    schema: &Value,
-    trail: &DialectTrail<'_>,
-    change: &mut impl FnMut(Map<String, Value>, &DialectTrail<'_>) -> Map<String, Value>,
-) -> Value {
+fn rewrite(schema: &Value, trail: &DialectTrail<'_>, change: &mut SchemaChange<'_>) -> Value {
     match schema {
         Value::Bool(true) => Value::Object(change(Map::new(), trail)),
         Value::Object(members) => {
-            let inner = members
-                .iter()
-                .map(|(key, value)| (key.clone(), rewrite_member(key, value, &trail.member(key), change)));
-            let inner = inner.collect();
+            let mut inner = Map::new();
+            for (key, value) in members {
+                // Boolean `additionalProperties` and `items` act as flags and are kept.
+                let replaced = if value.is_boolean() {
+                    None
+                } else {
+                    let mut replace = |schema: &Value, trail: &DialectTrail<'_>| Some(rewrite(schema, trail, change));
+                    replace_schemas((key, value), &trail.member(key), &mut replace)
+                };
+                inner.insert(key.clone(), replaced.unwrap_or_else(|| value.clone()));
+            }
             Value::Object(change(inner, trail))
         }
         other => other.clone(),
     }
 }
 
-fn rewrite_member(
-    key: &str,
-    value: &Value,
-    trail: &DialectTrail<'_>,
-    change: &mut impl FnMut(Map<String, Value>, &DialectTrail<'_>) -> Map<String, Value>,
-) -> Value {
-    let form = if key == "$defs" { Some(KeywordForm::SchemaMap) } else { form(key) };
-    match (form, value) {
-        // Boolean `additionalProperties` and `items` act as flags and are kept.
-        (Some(KeywordForm::Schema), Value::Bool(_)) => value.clone(),
-        (Some(KeywordForm::Schema), _) => rewrite(value, trail, change),
-        (Some(KeywordForm::Schemas), Value::Array(schemas)) => {
-            let rewritten =
-                schemas.iter().enumerate().map(|(index, schema)| rewrite(schema, &trail.item(index), change));
-            Value::Array(rewritten.collect())
-        }
-        (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
-            let rewritten =
-                schemas.iter().map(|(name, schema)| (name.clone(), rewrite(schema, &trail.member(name), change)));
-            Value::Object(rewritten.collect())
-        }
-        _ => value.clone(),
-    }
-}
+/// A change of one schema.
+type SchemaChange<'c> = dyn FnMut(Map<String, Value>, &DialectTrail<'_>) -> Map<String, Value> + 'c;

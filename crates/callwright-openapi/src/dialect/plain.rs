@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::translated::{DialectTrail, Loss, Losses, TranslatedSchema};
+use super::translated::{DialectTrail, Loss, Losses, TranslatedSchema, replace_schemas};
 use super::words::{append_sentence, definitions, merge_siblings, name_of, reference};
 use crate::schema::{KeywordForm, form, is_annotation};
 
@@ -85,27 +85,13 @@ impl<'a> Inliner<'a> {
         for (key, value) in members.iter().filter(|(key, _)| !["$defs", "$ref"].contains(&key.as_str())) {
             let child = trail.member(key);
             self.spend(key.len())?;
-            let value = match (form(key), value) {
-                (Some(KeywordForm::Schema), _) => self.any(value, &child, copied)?,
-                (Some(KeywordForm::Schemas), Value::Array(schemas)) => {
-                    let each = schemas.iter().enumerate();
-                    let inlined: Option<Vec<Value>> =
-                        each.map(|(index, schema)| self.any(schema, &child.item(index), copied)).collect();
-                    Value::Array(inlined?)
-                }
-                (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
-                    let mut inlined = Map::new();
-                    for (name, schema) in schemas {
-                        self.spend(name.len())?;
-                        inlined.insert(name.clone(), self.any(schema, &child.member(name), copied)?);
-                    }
-                    Value::Object(inlined)
-                }
-                _ => {
-                    self.spend(value.to_string().len())?;
-                    value.clone()
-                }
-            };
+            self.spend(match (form(key), value) {
+                (Some(KeywordForm::Schema | KeywordForm::Schemas), _) => 0,
+                (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => schemas.keys().map(String::len).sum(),
+                _ => value.to_string().len(),
+            })?;
+            let mut replace = |schema: &'a Value, trail: &DialectTrail<'_>| self.any(schema, trail, copied);
+            let value = replace_schemas((key, value), &child, &mut replace)?;
             written.insert(key.clone(), value);
         }
         Some(written)

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::schema::{KeywordForm, form};
 use callwright_common::json::Pointer;
 
 /// JSON Pointer prefix of a schema's definitions.
@@ -92,5 +93,27 @@ impl<'t> DialectTrail<'t> {
             DialectTrail::Member(before, key) => before.pointer().child(key),
             DialectTrail::Item(before, index) => before.pointer().item(*index),
         }
+    }
+}
+
+/// Replaces the schemas in the value of a keyword; `None` if `replace` returns that for one of them.
+pub(super) fn replace_schemas<'v>(
+    (key, value): (&str, &'v Value),
+    trail: &DialectTrail<'_>,
+    replace: &mut dyn FnMut(&'v Value, &DialectTrail<'_>) -> Option<Value>,
+) -> Option<Value> {
+    let form = if key == "$defs" { Some(KeywordForm::SchemaMap) } else { form(key) };
+    match (form, value) {
+        (Some(KeywordForm::Schema), _) => replace(value, trail),
+        (Some(KeywordForm::Schemas), Value::Array(schemas)) => {
+            let replaced = schemas.iter().enumerate().map(|(index, schema)| replace(schema, &trail.item(index)));
+            replaced.collect::<Option<Vec<Value>>>().map(Value::Array)
+        }
+        (Some(KeywordForm::SchemaMap), Value::Object(schemas)) => {
+            let replaced =
+                schemas.iter().map(|(name, schema)| Some((name.clone(), replace(schema, &trail.member(name))?)));
+            replaced.collect::<Option<_>>().map(Value::Object)
+        }
+        _ => Some(value.clone()),
     }
 }
