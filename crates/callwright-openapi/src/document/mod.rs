@@ -3,7 +3,7 @@
 mod lenient_reference;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use percent_encoding::{PercentDecode, percent_decode_str};
 use serde_json::{Map, Value};
@@ -12,7 +12,7 @@ use thiserror::Error;
 use crate::document::lenient_reference::resolve_leniently;
 use crate::files::{DocumentFileSet, Loader};
 use crate::parse::other_kind;
-use crate::{Fetch, LoadError, Origin, RemoteFile, SourceFile, ToolsetSettings, ValuePosition};
+use crate::{Fetch, LoadError, Origin, SourceFile, ToolsetSettings, ValuePosition};
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_common::schema::{SchemaNode, Subschema};
 
@@ -206,12 +206,17 @@ impl<'d> LocatedValue<'d> {
     pub(crate) fn follow(&self) -> Result<LocatedValue<'d>, ReferenceError> {
         let mut current = self.clone();
         for _ in 0..MAX_REFERENCE_HOPS {
-            match current.reference() {
-                None => return Ok(current),
-                Some(reference) => current = self.document.lookup(reference, current.at.file())?,
+            if current.reference().is_none() {
+                return Ok(current);
             }
+            current = current.target_of_reference()?;
         }
         Err(ReferenceError::Cycle(current.reference().unwrap_or_default().to_owned()))
+    }
+
+    /// Follows one `$ref`.
+    pub(crate) fn target_of_reference(&self) -> Result<LocatedValue<'d>, ReferenceError> {
+        self.document.lookup(self.reference().unwrap_or_default(), self.at.file())
     }
 
     /// Returns the string member `key`, trimmed; `None` if it is absent, blank or not a string.

@@ -81,8 +81,7 @@ impl<'d> OperationCollector<'d> {
         let mut broken = None;
         while let Some(last) = chain.last().filter(|last| last.reference().is_some()).cloned() {
             // The chain as a whole must end.
-            let end = last.follow();
-            let target = end.and_then(|_| self.document.lookup(last.reference().unwrap_or_default(), last.at.file()));
+            let target = last.follow().and_then(|_| last.target_of_reference());
             match target {
                 Ok(target) => chain.push(target),
                 Err(error) => {
@@ -91,29 +90,26 @@ impl<'d> OperationCollector<'d> {
                 }
             }
         }
-        let path_items: Vec<LocatedValue<'d>> = chain.iter().rev().cloned().collect();
-        let mut nearer: Vec<&LocatedValue<'d>> = Vec::new();
-        for holder in &chain {
-            self.item(path, holder, &path_items, |method| nearer.iter().all(|item| item.member(method).is_none()));
-            nearer.push(holder);
+        let path_items: Vec<LocatedValue<'d>> = chain.into_iter().rev().collect();
+        for (index, path_item) in path_items.iter().enumerate().rev() {
+            let nearer = path_items.get(index + 1..).unwrap_or_default();
+            self.item(ItemHolder { path, path_item, path_items: &path_items }, nearer);
         }
         if let Some(error) = broken {
             self.skip(path, format!("path item {}: {error}", item.at));
         }
     }
 
-    fn item(
-        &mut self,
-        path: &'d str,
-        path_item: &LocatedValue<'d>,
-        path_items: &[LocatedValue<'d>],
-        is_included: impl Fn(&str) -> bool,
-    ) {
-        let holder = ItemHolder { path, path_item, path_items };
+    /// Adds the operations of one path item that the `nearer` ones do not have.
+    fn item(&mut self, holder: ItemHolder<'_, 'd>, nearer: &[LocatedValue<'d>]) {
+        let ItemHolder { path, path_item, .. } = holder;
         if !path_item.value.is_object() {
             return self.skip(path, format!("path item {} is not an object", path_item.at));
         }
-        for (key, operation) in path_item.members().filter(|(key, _)| is_included(key)) {
+        for (key, operation) in path_item.members() {
+            if nearer.iter().any(|item| item.get(key).is_some()) {
+                continue;
+            }
             if FURTHER.contains(&key.as_str()) {
                 self.further(holder, &operation);
             } else if let Some(method) = self.method(key.trim()) {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::load::reader::request;
 use crate::request::path_template::{TemplateParameters, match_template};
-use crate::{ApiDocument, Binding, BodyShape, DocumentOperation, LoadNotes, Operation, OperationBody, ValuePosition};
+use crate::{Binding, BodyShape, DocumentOperation, LoadNotes, Operation, OperationBody, ValuePosition};
 
 /// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
 const MAX_LAYERS: usize = 16;
