@@ -12,9 +12,9 @@ use callwright_common::text::code_spans;
 /// Selects the servers of a document's operations.
 pub(crate) struct Servers<'d> {
     document: &'d ApiDocument,
-    choice: ServerChoice<'d>,
-    replaced_by: Option<Url>,
-    /// The document's own servers.
+    toolset: &'d str,
+    settings: &'d ToolsetSettings,
+    /// The document's own servers, or only the operator's `base_url`.
     root: Vec<Url>,
 }
 
@@ -24,22 +24,22 @@ impl<'d> Servers<'d> {
     /// # Errors
     ///
     /// Returns an error if `base_url` is not an absolute http or https URL, or the server settings do not match the
-    /// document ([`ServerChoice::new`]).
+    /// document ([`Self::check_settings`]).
     pub(crate) fn new(
         document: &'d ApiDocument,
         toolset: &'d str,
         settings: &'d ToolsetSettings,
         notes: &mut LoadNotes,
     ) -> Result<Self, LoadError> {
+        let mut servers = Self { document, toolset, settings, root: Vec::new() };
         let base_url = &settings.base_url;
-        let operators = (!base_url.is_empty()).then(|| absolute(base_url)).transpose();
-        let replaced_by = operators.map_err(|reason| {
-            LoadError::settings(toolset, format!("base_url `{base_url}` {reason}; give an absolute http or https URL"))
-        })?;
-        let choice = ServerChoice::new(document, toolset, settings)?;
-        let mut servers = Self { document, choice, replaced_by, root: Vec::new() };
-        if let Some(url) = &servers.replaced_by {
-            servers.root.push(url.clone());
+        if !base_url.is_empty() {
+            let url = absolute(base_url)
+                .map_err(|reason| format!("base_url `{base_url}` {reason}; give an absolute http or https URL"));
+            servers.root.push(url.map_err(|reason| LoadError::settings(toolset, reason))?);
+        }
+        servers.check_settings()?;
+        if !base_url.is_empty() {
             return Ok(servers);
         }
         if document.version == Version::V2_0 {
@@ -69,7 +69,7 @@ impl<'d> Servers<'d> {
         operation: &LocatedValue<'d>,
         notes: &mut LoadNotes,
     ) -> Vec<Url> {
-        if self.replaced_by.is_some() {
+        if !self.settings.base_url.is_empty() {
             return self.root.clone();
         }
         if self.document.version == Version::V2_0 {
@@ -86,8 +86,8 @@ impl<'d> Servers<'d> {
         let mut reasons = Vec::new();
         let base = self.document.root().at.file().url();
         for (position, address) in addresses.iter().enumerate() {
-            if self.choice.selects(address, None, Some(position)) {
-                match self.choice.fill(address, None).and_then(|filled| absolute_from(base, &filled)) {
+            if self.selects(address, None, Some(position)) {
+                match self.fill(address, None).and_then(|filled| absolute_from(base, &filled)) {
                     Ok(url) => urls.push(url),
                     Err(reason) => reasons.push(reason),
                 }
@@ -106,7 +106,7 @@ impl<'d> Servers<'d> {
         let servers = list.items().map(|server| server.follow().map_err(|error| (server.at, error)));
         let all: Vec<_> = servers.enumerate().collect();
         let is_selected = |index: usize, server: &LocatedValue<'_>| {
-            self.choice.selects(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))
+            self.selects(server.text("url").unwrap_or_default(), Some(server), is_own.then_some(index))
         };
         let has_selected =
             all.iter().any(|(index, server)| server.as_ref().is_ok_and(|server| is_selected(*index, server)));
@@ -132,85 +132,35 @@ impl<'d> Servers<'d> {
     /// Object), which only a remote document has.
     fn address(&self, server: &LocatedValue<'_>) -> Result<Url, String> {
         let template = server.text("url").ok_or("has no `url`")?;
-        absolute_from(server.at.file().url(), &self.choice.fill(template, Some(server))?)
+        absolute_from(server.at.file().url(), &self.fill(template, Some(server))?)
     }
 }
 
-fn has_items(list: &LocatedValue<'_>) -> bool {
-    list.value.as_array().is_some_and(|servers| !servers.is_empty())
-}
-
-fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
-    match base.map(|base| base.join(text.trim())) {
-        None if begins_with_host(text) => absolute(&format!("https://{text}")),
-        None => absolute(text),
-        Some(Ok(url)) => absolute(url.as_str()),
-        Some(Err(error)) => Err(format!("`{text}` is not a URL ({error})")),
-    }
-}
-
-fn absolute(text: &str) -> Result<Url, String> {
-    let text = text.trim();
-    // A URL without scheme takes the scheme of the document's URL, which is unknown for a local file. `https` is
-    // assumed.
-    let url = if text.starts_with("//") { Url::parse(&format!("https:{text}")) } else { Url::parse(text) };
-    let url = url.map_err(|error| format!("`{text}` is not an absolute URL ({error})"))?;
-    let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
-    if is_http { Ok(url) } else { Err(format!("`{text}` is not an http or https URL")) }
-}
-
-/// Whether the text begins with a host name instead of a scheme: `api.example.com/v1`. A text that begins with a
-/// slash or a dot is relative.
-fn begins_with_host(text: &str) -> bool {
-    let text = text.trim();
-    let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
-    let behind = text.get(host.len()..).unwrap_or_default();
-    let labels: Vec<&str> = host.split('.').collect();
-    let is_host =
-        labels.iter().all(|label| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
-    let is_name = labels.last().is_some_and(|last| last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()));
-    labels.len() > 1 && is_name && is_host && !behind.starts_with("://")
-}
-
-/// The settings `server` and `server_variables` of a toolset.
-pub(crate) struct ServerChoice<'s> {
-    toolset: &'s str,
-    settings: &'s ToolsetSettings,
-}
-
-impl<'s> ServerChoice<'s> {
-    /// Checks the settings against the document.
+impl Servers<'_> {
+    /// Checks the settings `server` and `server_variables` against the document.
     ///
     /// # Errors
     ///
     /// Returns an error if they select a server that the document does not have, name a variable that no server has,
     /// or set a value that no server allows. Also returns an error if they are combined with `base_url`, which
     /// replaces all servers.
-    pub(crate) fn new(
-        document: &ApiDocument,
-        toolset: &'s str,
-        settings: &'s ToolsetSettings,
-    ) -> Result<Self, LoadError> {
-        let choice = Self { toolset, settings };
-        let is_given = !settings.server.is_empty() || !settings.server_variables.is_empty();
-        if !is_given {
-            return Ok(choice);
+    fn check_settings(&self) -> Result<(), LoadError> {
+        let settings = self.settings;
+        if settings.server.is_empty() && settings.server_variables.is_empty() {
+            return Ok(());
         }
         if !settings.base_url.is_empty() {
             let key = if settings.server.is_empty() { "server_variables" } else { "server" };
-            return Err(choice.error(key, "", "`base_url` replaces all servers; set one of the two"));
+            return Err(self.error(key, "", "`base_url` replaces all servers; set one of the two"));
         }
-        let servers = all_servers(document);
-        choice.check_server(document, &servers)?;
-        for (name, value) in &settings.server_variables {
-            choice.check_variable(name, value, &servers)?;
-        }
-        Ok(choice)
+        let servers = all_servers(self.document);
+        self.check_server(&servers)?;
+        settings.server_variables.iter().try_for_each(|(name, value)| self.check_variable(name, value, &servers))
     }
 
     /// Whether the server with this `address` matches the setting `server`; always true without a setting. `position`
     /// is its index among the document's own servers.
-    pub(crate) fn selects(&self, address: &str, server: Option<&LocatedValue<'_>>, position: Option<usize>) -> bool {
+    fn selects(&self, address: &str, server: Option<&LocatedValue<'_>>, position: Option<usize>) -> bool {
         let selector = self.settings.server.trim();
         let description = server.and_then(|server| server.text("description"));
         selector.is_empty()
@@ -225,7 +175,7 @@ impl<'s> ServerChoice<'s> {
     ///
     /// Returns the fault as the end of a sentence: a variable has no value, or a value that this server does not
     /// allow.
-    pub(crate) fn fill(&self, template: &str, server: Option<&LocatedValue<'_>>) -> Result<String, String> {
+    fn fill(&self, template: &str, server: Option<&LocatedValue<'_>>) -> Result<String, String> {
         let mut url = String::new();
         let mut rest = template;
         while let Some((before, behind)) = rest.split_once('{') {
@@ -247,12 +197,8 @@ impl<'s> ServerChoice<'s> {
         Ok(url)
     }
 
-    fn check_server(
-        &self,
-        document: &ApiDocument,
-        servers: &[(String, Option<LocatedValue<'_>>)],
-    ) -> Result<(), LoadError> {
-        let own = document.member("servers").map_or(0, |list| list.items().count());
+    fn check_server(&self, servers: &[(String, Option<LocatedValue<'_>>)]) -> Result<(), LoadError> {
+        let own = self.document.member("servers").map_or(0, |list| list.items().count());
         let own = if own == 0 { servers.len() } else { own };
         let mut selected = servers.iter().enumerate().map(|(index, (address, server))| {
             self.selects(address, server.as_ref(), (index < own || server.is_none()).then_some(index))
@@ -299,6 +245,42 @@ impl<'s> ServerChoice<'s> {
     fn error(&self, key: &str, given: &str, reason: &str) -> LoadError {
         LoadError::settings(self.toolset, format!("{key} `{given}`: {reason}"))
     }
+}
+
+fn has_items(list: &LocatedValue<'_>) -> bool {
+    list.value.as_array().is_some_and(|servers| !servers.is_empty())
+}
+
+fn absolute_from(base: Option<&Url>, text: &str) -> Result<Url, String> {
+    match base.map(|base| base.join(text.trim())) {
+        None if begins_with_host(text) => absolute(&format!("https://{text}")),
+        None => absolute(text),
+        Some(Ok(url)) => absolute(url.as_str()),
+        Some(Err(error)) => Err(format!("`{text}` is not a URL ({error})")),
+    }
+}
+
+fn absolute(text: &str) -> Result<Url, String> {
+    let text = text.trim();
+    // A URL without scheme takes the scheme of the document's URL, which is unknown for a local file. `https` is
+    // assumed.
+    let url = if text.starts_with("//") { Url::parse(&format!("https:{text}")) } else { Url::parse(text) };
+    let url = url.map_err(|error| format!("`{text}` is not an absolute URL ({error})"))?;
+    let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();
+    if is_http { Ok(url) } else { Err(format!("`{text}` is not an http or https URL")) }
+}
+
+/// Whether the text begins with a host name instead of a scheme: `api.example.com/v1`. A text that begins with a
+/// slash or a dot is relative.
+fn begins_with_host(text: &str) -> bool {
+    let text = text.trim();
+    let host = text.split(['/', ':', '?', '#']).next().unwrap_or_default();
+    let behind = text.get(host.len()..).unwrap_or_default();
+    let labels: Vec<&str> = host.split('.').collect();
+    let is_host =
+        labels.iter().all(|label| !label.is_empty() && label.chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
+    let is_name = labels.last().is_some_and(|last| last.len() > 1 && last.chars().all(|c| c.is_ascii_alphabetic()));
+    labels.len() > 1 && is_name && is_host && !behind.starts_with("://")
 }
 
 /// Returns the Server Variable Object of the variable `name`.
