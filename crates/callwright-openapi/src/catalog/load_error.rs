@@ -1,5 +1,6 @@
 //! Errors that prevent the loading of a whole document.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -8,32 +9,6 @@ use thiserror::Error;
 /// instead.
 #[derive(Debug, Error)]
 pub enum LoadError {
-    /// A setting of the toolset is missing or invalid, or does not match the document.
-    #[error("toolset `{toolset}`: {reason}")]
-    Settings {
-        /// The toolset.
-        toolset: String,
-        /// The setting with its fault and its correction.
-        reason: String,
-    },
-    /// The toolset's document does not exist or cannot be read.
-    #[error(
-        "`toolsets.{toolset}.document` is `{given}`, but {} cannot be read: {source}; correct the path (a relative one begins at the \
-         configuration file's folder, {})",
-        .path.display(), .base_dir.display()
-    )]
-    Document {
-        /// The toolset.
-        toolset: String,
-        /// The document as configured.
-        given: String,
-        /// Path that was read.
-        path: PathBuf,
-        /// Folder to which a relative path refers.
-        base_dir: PathBuf,
-        /// Error of the operating system.
-        source: std::io::Error,
-    },
     /// The file does not exist or cannot be read.
     #[error("{}: cannot be read: {source}", .path.display())]
     Read {
@@ -41,14 +16,6 @@ pub enum LoadError {
         path: PathBuf,
         /// Error of the operating system.
         source: std::io::Error,
-    },
-    /// The remote document cannot be fetched.
-    #[error("{url}: cannot be fetched: {reason}")]
-    Fetch {
-        /// URL of the document.
-        url: String,
-        /// Reason of the failure.
-        reason: String,
     },
     /// The content is too large, neither JSON nor YAML, or not an OpenAPI document of a supported version.
     #[error("{}: {reason}", .path.display())]
@@ -58,11 +25,20 @@ pub enum LoadError {
         /// The fault.
         reason: String,
     },
+    /// A setting is missing or invalid, or does not match the document; or a remote document cannot be fetched.
+    #[error("{0}")]
+    Other(String),
 }
 
 impl LoadError {
-    pub(crate) fn settings(toolset: &str, reason: impl Into<String>) -> Self {
-        Self::Settings { toolset: toolset.to_owned(), reason: reason.into() }
+    /// Returns the error of a setting of the toolset.
+    pub(crate) fn settings(toolset: &str, reason: impl Display) -> Self {
+        Self::Other(format!("toolset `{toolset}`: {reason}"))
+    }
+
+    /// Returns the error of a remote document that cannot be fetched.
+    pub(crate) fn fetch(url: impl Display, reason: impl Display) -> Self {
+        Self::Other(format!("{url}: cannot be fetched: {reason}"))
     }
 
     pub(crate) fn content(path: &Path, reason: impl Into<String>) -> Self {

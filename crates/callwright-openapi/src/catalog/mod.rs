@@ -186,13 +186,16 @@ fn load_entries<'a>(
 /// Names the setting in the error of a document that cannot be read. Errors of files in a folder name the file already.
 fn with_setting(error: LoadError, name: &str, settings: &ToolsetSettings, base_dir: &Path) -> LoadError {
     match error {
-        LoadError::Read { path, source } if path == base_dir.join(&settings.document) => LoadError::Document {
-            toolset: name.to_owned(),
-            given: settings.document.clone(),
-            path,
-            base_dir: std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_owned()),
-            source,
-        },
+        LoadError::Read { path, source } if path == base_dir.join(&settings.document) => {
+            let folder = std::path::absolute(base_dir).unwrap_or_else(|_| base_dir.to_owned());
+            LoadError::Other(format!(
+                "`toolsets.{name}.document` is `{}`, but {} cannot be read: {source}; correct the path (a relative one begins at the \
+                 configuration file's folder, {})",
+                settings.document,
+                path.display(),
+                folder.display()
+            ))
+        }
         other => other,
     }
 }
@@ -209,7 +212,7 @@ fn has_remote_changes(toolset: &Toolset, settings: &ToolsetSettings, fetch: &dyn
         FetchBounds { bytes: settings.limits.document_bytes, time: Duration::from_secs(settings.limits.fetch_seconds) };
     for file in &toolset.remote_files {
         let changed = file.has_changed(fetch, bounds);
-        if changed.map_err(|reason| LoadError::Fetch { url: file.display_url(), reason })? {
+        if changed.map_err(|reason| LoadError::fetch(file.display_url(), reason))? {
             return Ok(true);
         }
     }

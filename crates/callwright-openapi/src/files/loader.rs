@@ -140,7 +140,7 @@ impl<'a> Loader<'a> {
             Origin::Bytes(path, bytes) => (Address::of_path(path), bytes.to_owned()),
             Origin::Url(url) => {
                 let fetched = self.fetch(fetch, url);
-                let fetched = fetched.map_err(|reason| LoadError::Fetch { url: display_url(url), reason })?;
+                let fetched = fetched.map_err(|reason| LoadError::fetch(display_url(url), reason))?;
                 (Address::Url(fetched.url), fetched.bytes)
             }
         };

@@ -86,7 +86,7 @@ pub(crate) fn toolset_from(
         name: name.to_owned(),
         entry: name.to_owned(),
         title: title(document),
-        servers: servers.root().to_vec(),
+        servers: servers.root.clone(),
         security_schemes,
         credentials: settings.credentials.clone(),
         other_files: document.files.referred.iter().cloned().collect(),

@@ -111,10 +111,10 @@ fn credentials_for_an_unknown_scheme_and_bad_addresses_are_errors() {
     let mut settings = ToolsetSettings::default();
     settings.credentials.insert("kay".to_owned(), callwright_types::Secret::new("canary").into());
     let error = load(&settings).unwrap_err();
-    assert!(matches!(error, LoadError::Settings { .. }));
+    assert!(matches!(error, LoadError::Other(_)));
     assert!(error.to_string().contains("defines key") && !error.to_string().contains("canary"), "{error}");
     let settings = ToolsetSettings { base_url: "example.com".to_owned(), ..ToolsetSettings::default() };
-    assert!(matches!(load(&settings), Err(LoadError::Settings { .. })));
+    assert!(matches!(load(&settings), Err(LoadError::Other(_))));
 }
 
 /// Returns a document with most supported features, which tests break at random.

@@ -69,7 +69,7 @@ fn an_unloadable_document_is_an_error_that_names_it() {
         assert!(error.to_string().contains(words) && error.to_string().contains(file), "{error}");
     }
     let error = Catalog::load(&BTreeMap::from([("a".to_owned(), settings(""))]), folder.path(), &Offline).unwrap_err();
-    assert!(matches!(error, LoadError::Settings { .. }), "{error}");
+    assert!(matches!(error, LoadError::Other(_)), "{error}");
 }
 
 #[test]
