@@ -3,6 +3,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::ApiDocument;
 use crate::load::operation_list::operations;
 use crate::report::LoadNotes;
 use crate::request::parameter_list::lists;
@@ -13,7 +14,7 @@ fn texts_of(operation: Value, more: Value) -> Vec<(String, String)> {
     let document = ApiDocument::new(root, Path::new("shop/pets.yaml")).unwrap();
     let found = operations(&document).0.remove(0);
     let parameters = lists(&found, &mut LoadNotes::default()).unwrap().parameters;
-    let texts = of_operation(&document, &found.path_item, &found.operation, &parameters, None);
+    let texts = of_operation(&found.path_item, &found.operation, &parameters, None);
     texts.into_iter().map(|text| (text.text, text.source)).collect()
 }
 

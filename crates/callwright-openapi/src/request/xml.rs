@@ -154,6 +154,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::ApiDocument;
 
     fn shape(schema: Value, schemas: Value) -> XmlShape {
         let root = json!({"openapi": "3.0.3", "start": schema, "components": {"schemas": schemas}});

@@ -396,7 +396,7 @@ mod tests {
 mod choice_tests {
     use std::path::Path;
 
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::load::toolset_of;
