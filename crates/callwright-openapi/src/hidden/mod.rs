@@ -66,7 +66,7 @@ impl HiddenParameterRules {
         sources: &[DocumentOperation<'_>],
         schemes: &BTreeMap<String, SecurityScheme>,
     ) -> Self {
-        let survey = ParameterSurvey::new(document, sources);
+        let survey = ParameterSurvey::new(sources);
         let mut rules = Self { survey, schemes: schemes.clone(), version: ApiVersion::new(document) };
         let mut implied: Vec<(String, Location)> = Vec::new();
         for (name, location) in rules.survey.parameters() {

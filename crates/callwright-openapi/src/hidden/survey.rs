@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::{ApiDocument, DocumentOperation, LocatedValue, Location};
+use crate::{DocumentOperation, LocatedValue, Location};
 
 /// Minimum number of operations of a document in which frequencies mean anything.
 const LEAST_OPERATIONS: usize = 3;
@@ -25,7 +25,7 @@ struct ParameterUse {
 }
 
 impl ParameterSurvey {
-    pub(super) fn new(document: &ApiDocument, sources: &[DocumentOperation<'_>]) -> Self {
+    pub(super) fn new(sources: &[DocumentOperation<'_>]) -> Self {
         let mut survey = Self { operations: sources.len(), ..Self::default() };
         for operation in sources {
             let mut seen = HashSet::new();

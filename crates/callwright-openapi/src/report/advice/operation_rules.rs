@@ -46,7 +46,7 @@ pub(super) fn cut_description(subject: &AdviceSubject<'_>, case: &OperationCase<
 
 /// `undocumented-errors`. A failed call is explained from the document if the API's own message is insufficient. Without
 /// documented errors, that explanation is empty.
-pub(super) fn undocumented_errors(subject: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
+pub(super) fn undocumented_errors(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     let operation = &case.source.operation;
     let responses = operation.member("responses");
     let mut named = Vec::new();
