@@ -5,14 +5,13 @@
 //! extensions that list errors. Parameters and body properties follow, because the API's error messages refer to
 //! them.
 
-mod collector;
 mod response;
 mod schema;
 
 use crate::{ApiDocument, LocatedValue, OperationBody, OperationParameter, Version};
 use callwright_types::DocText;
-pub(super) use collector::DocTextCollector;
 pub(super) use response::is_error;
+pub(super) use schema::DocTextCollector;
 use schema::PropertySelection;
 
 /// Returns the texts about the document as a whole.

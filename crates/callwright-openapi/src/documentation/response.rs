@@ -3,9 +3,8 @@
 
 use serde_json::Value;
 
-use super::collector::DocTextCollector;
 use super::schema;
-use super::schema::{MAX_LEVELS, PropertySelection};
+use super::schema::{DocTextCollector, MAX_LEVELS, PropertySelection};
 use crate::tool::text::shorten;
 use crate::{LocatedValue, Version};
 

@@ -11,8 +11,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::address::{Address, Boundary, display_url};
-use super::resources::ResourceNames;
-use super::scan::{ScanFinding, scan};
+use super::resources::{ResourceNames, ScanFinding, scan};
 #[cfg(test)]
 use crate::parse::Syntax;
 use crate::parse::{ParsedText, parse};

@@ -7,7 +7,6 @@ mod address;
 mod fetch;
 mod loader;
 mod resources;
-mod scan;
 mod source_file;
 
 pub use fetch::{Fetch, FetchBounds, FetchedFile, Offline, RemoteFile};

@@ -10,7 +10,7 @@ use crate::request::content::FILE_HINT;
 use crate::schema::{
     ArgumentSchema, ArgumentVariants, EmptyValueRule, ObjectArgument, RequestPart, owners_note, report_variants,
 };
-use crate::tool::argument_name::{free_name, offered_names};
+use crate::tool::naming::{free_name, offered_names};
 use crate::{
     Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, LoadNotes, LocatedValue, Location, OperationBody,
     OperationParameter, Subtypes,

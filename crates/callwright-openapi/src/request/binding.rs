@@ -160,6 +160,19 @@ pub struct Encoding {
     pub nested: Vec<Style>,
 }
 
+impl Style {
+    /// Returns the style of a query parameter with this name.
+    pub(crate) fn of_query(name: &str) -> Option<Self> {
+        Some(match name {
+            "form" => Self::Form,
+            "spaceDelimited" => Self::SpaceDelimited,
+            "pipeDelimited" => Self::PipeDelimited,
+            "deepObject" => Self::DeepObject,
+            _ => return None,
+        })
+    }
+}
+
 impl BodyFormat {
     /// Whether the body is built from the members of an object if its schema is one.
     pub fn has_members(self) -> bool {

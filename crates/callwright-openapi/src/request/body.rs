@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use crate::request::content::{SendableMediaType, content};
-use crate::request::encoding::{encodings, properties};
+use crate::request::content::{encodings, properties};
 use crate::schema::subtypes::Variants;
 use crate::schema::{is_annotation, read_only_names};
 use crate::tool::text::{distinct, is_among, strings};

@@ -4,7 +4,6 @@ pub(crate) mod arguments;
 pub(crate) mod binding;
 pub(crate) mod body;
 pub(crate) mod content;
-pub(crate) mod encoding;
 pub(crate) mod idempotency;
 pub(crate) mod parameter;
 pub(crate) mod parameter_list;

@@ -100,7 +100,7 @@ fn style(parameter: &LocatedValue<'_>, location: Location, notes: &mut LoadNotes
         (Location::Query | Location::Cookie, "form") => Some(Style::Form),
         // OpenAPI 3.2: like `form`, except for characters that are not allowed in cookies.
         (Location::Cookie, "cookie") => Some(Style::Form),
-        (Location::Query, other) => query_style(other),
+        (Location::Query, other) => Style::of_query(other),
         _ => None,
     };
     style.unwrap_or_else(|| {
@@ -110,17 +110,6 @@ fn style(parameter: &LocatedValue<'_>, location: Location, notes: &mut LoadNotes
         );
         location.default_style()
     })
-}
-
-/// Parses a style of query parameters.
-pub(crate) fn query_style(name: &str) -> Option<Style> {
-    match name {
-        "form" => Some(Style::Form),
-        "spaceDelimited" => Some(Style::SpaceDelimited),
-        "pipeDelimited" => Some(Style::PipeDelimited),
-        "deepObject" => Some(Style::DeepObject),
-        _ => None,
-    }
 }
 
 /// Keywords that add properties to those in `properties`, or restrict them.

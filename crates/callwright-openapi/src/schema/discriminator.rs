@@ -8,12 +8,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::literal::{fit, types_of};
+use super::literal::{MANY_VALUES, fit, types_of};
 use crate::schema::subtypes::mapped_schema;
 use crate::{ApiDocument, SourceFile, ValuePositionId};
-
-/// Maximum number of names given as examples.
-const MAX_EXAMPLES: usize = 20;
 
 /// Applies the discriminator of `members`, a schema in `file`, to its translation.
 pub(super) fn apply(
@@ -96,7 +93,7 @@ fn illustrate(schema: &mut Map<String, Value>, property: &str, names: Vec<Value>
         && let Some(described) = self::described(schema, property)
     {
         let types = types_of(described);
-        let names: Vec<Value> = names.iter().filter_map(|name| fit(name, &types)).take(MAX_EXAMPLES).collect();
+        let names: Vec<Value> = names.iter().filter_map(|name| fit(name, &types)).take(MANY_VALUES).collect();
         if !names.is_empty() {
             described.insert("examples".to_owned(), names.into());
         }

@@ -7,6 +7,9 @@ use serde_json::{Map, Number, Value, json};
 
 use crate::tool::text::is_among;
 
+/// Number of values above which an enumeration is too long to be shown completely.
+pub(super) const MANY_VALUES: usize = 20;
+
 /// The type names of JSON Schema.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "array", "object", "null"];
 

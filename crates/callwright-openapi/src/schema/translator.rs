@@ -9,7 +9,7 @@ use super::definitions::{Definitions, PendingDefinition, RequestPart, is_copied}
 use super::discriminator;
 use super::keyword::{KeywordForm, append_description, form, is_annotation};
 use super::leaf::leaf;
-use super::literal::{type_value, types, types_of};
+use super::literal::{MANY_VALUES, type_value, types, types_of};
 use super::loops::DEFINITIONS;
 use super::nullable::{
     give_values_to_items, has_malformed_properties, is_list_of_one, is_nullable, make_nullable, unwrap_single,
@@ -22,9 +22,6 @@ use crate::schema::subtypes::{Variants, address};
 use crate::tool::markup::plain_text;
 use crate::tool::text::{shorten, strings};
 use crate::{ApiDocument, LoadNotes, LocatedValue, SourceFile, Subtypes, ValuePositionId, Version};
-
-/// Maximum number of enumerated values in a bare schema.
-const BARE_VALUES: usize = 20;
 
 /// Bytes that a keyword's quotes, colon and comma take in JSON.
 const KEYWORD_BYTES: usize = 4;
@@ -384,7 +381,7 @@ impl<'a, 'd> SchemaTranslator<'a, 'd> {
         members: &Map<String, Value>,
         trail: &SchemaTrail<'_, 'd>,
     ) -> Result<(&'k str, Option<Value>), TooLarge> {
-        let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > BARE_VALUES);
+        let is_list = members.get(key).and_then(Value::as_array).is_some_and(|values| values.len() > MANY_VALUES);
         if self.detail.is_bare && (is_annotation(key) || is_list && form == KeywordForm::Enum) {
             self.is_loose |= form == KeywordForm::Enum;
             return Ok((key, None));

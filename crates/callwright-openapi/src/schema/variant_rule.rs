@@ -14,9 +14,6 @@ use crate::tool::text::shorten;
 use crate::{LoadNotes, ValuePosition};
 use callwright_common::text::code_spans;
 
-/// Maximum number of variants whose properties the description of the discriminator lists.
-const MAX_DESCRIBED: usize = 40;
-
 /// Maximum number of variants that the description of one property names.
 const MAX_OWNERS: usize = 8;
 
@@ -130,7 +127,7 @@ fn consequence<'d>(
 /// Returns the text that lists the variants with their properties.
 fn description(variants: &Variants<'_>, offered: &dyn Fn(&str) -> Option<String>) -> String {
     let mut parts: Vec<String> = Vec::new();
-    for variant in variants.variants.iter().take(MAX_DESCRIBED) {
+    for variant in &variants.variants {
         let name = match variant.names.first() {
             Some(name) => format!("`{name}`"),
             None => variant.schema_name.clone(),

@@ -1,6 +1,5 @@
 //! Names and texts of tools and their arguments.
 
-pub(crate) mod argument_name;
 pub(crate) mod description;
 pub(crate) mod markup;
 pub(crate) mod naming;

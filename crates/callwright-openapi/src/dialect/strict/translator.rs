@@ -235,7 +235,7 @@ impl<'a> StrictTranslator<'a> {
         if properties.is_empty() && !is_closed {
             return Err(Loss::new(trail, "accepts any members"));
         }
-        let required: HashSet<&str> = strings(members.get("required")).collect();
+        let required: Vec<&str> = strings(members.get("required")).collect();
         if let Some(undescribed) = required.iter().find(|name| !properties.contains_key(**name)) {
             return Err(Loss::new(trail, format!("requires `{undescribed}` without describing it")));
         }
@@ -244,7 +244,7 @@ impl<'a> StrictTranslator<'a> {
         for (name, schema) in properties {
             let child = child.member(name);
             let mut property = self.any(schema, &child, level + 1)?;
-            if !required.contains(name.as_str()) {
+            if !required.contains(&name.as_str()) {
                 if takes_null(schema, self.definitions) {
                     return Err(Loss::new(&child, "may be absent or null, which `strict` cannot distinguish"));
                 }

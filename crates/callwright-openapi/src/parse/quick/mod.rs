@@ -6,8 +6,6 @@
 //! tests compare them.
 
 mod lines;
-mod plain;
-mod quoted;
 mod scalar;
 
 use std::borrow::Cow;
@@ -121,12 +119,12 @@ impl<'t> QuickReader<'t> {
     /// Reads a key; `Some(None)` if the line at `at` begins with another node.
     fn key(&self, at: usize) -> Option<Option<Key<'t>>> {
         let (name, end) = match self.text.byte(at)? {
-            b'"' | b'\'' => match quoted::read(self.text, at, None) {
+            b'"' | b'\'' => match scalar::quoted(self.text, at, None) {
                 Some(quoted) => quoted,
                 None => return Some(None),
             },
             b'[' | b'{' | b'|' | b'>' => return Some(None),
-            _ => match plain::key(self.text, at)? {
+            _ => match scalar::plain_key(self.text, at)? {
                 Some(key) => return Some(Some(key)),
                 None => return Some(None),
             },

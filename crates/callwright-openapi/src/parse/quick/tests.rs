@@ -148,7 +148,7 @@ fn usual_documents_are_read() {
         "openapi: 3.0.0\ninfo:\n  title: An API\n  version: '1'\npaths: {}\n",
         "---\nopenapi: \"3.1.0\"\n# comment\ntags:\n- name: a # one\n  description: b\n-\n  name: c\n- - d\n  - e\n",
         "# comment\n---\na:\n    - x: 1\n      y: [a, 'b', \"c\", {d: 1, e: []}]\n    - z: {f: -1.5,\n          g: ~}\n",
-        "a: |\n  several\n\n    lines\n  \nb: >-\n  folded\n  text\n\n  of: lines\nc: |+\n  x\n\nd: |2-\n    y\ne: >\nf:\n",
+        "a: |\n  several\n\n    lines\n  \nb: >-\n  folded\n  text\n\n  of: lines\nc: |\n  x\n\nd: |-\n    y\ne: >\nf:\n",
         "a: plain text\n  of lines\n\n  and more\nb: \"quoted \\\"text\\\" \\u00e9\\x41\n  of \\\n  lines\"\nc: 'it''s\n\n  a quote'\n",
         "200: ok\n/a/{b}: x\n$ref: '#/c'\n\"d e\": true\nf: ?g\nh: 2020-01-01\ni: 007\nj: http://x.example/#k\nl:\n  m\n",
         "a: 12\nb: -7\nc: 0x1F\nd: 1e3\ne: .inf\nf: 99999999999999999999\ng: TRUE\nh: Null\ni: no\nj: ...\nk: ---\n",
@@ -180,6 +180,8 @@ fn whatever_else_a_text_contains_is_left_to_the_general_parser() {
         "a: \u{7f}\n",
         "a: \"\\ud83d\\ude00\"\n",
         "a: |\n  last line without a break",
+        "a: |+\n  x\n\nb: 1\n",
+        "a: |2-\n    y\n",
     ] {
         assert_eq!(read(text), None, "{text}");
     }

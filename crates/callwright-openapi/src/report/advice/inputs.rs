@@ -1,13 +1,11 @@
 //! The arguments of a tool as a model sees them, each with its position in the document.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::load::reader::request;
 use crate::request::path_template::{TemplateParameters, match_template};
-use crate::{Binding, BodyShape, DocumentOperation, LoadNotes, Operation, OperationBody, ValuePosition};
-
-/// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
-const MAX_LAYERS: usize = 16;
+use crate::{Binding, BodyShape, DocumentOperation, LoadNotes, Location, Operation, OperationBody, ValuePosition};
+use callwright_common::schema::{LocalSchema, Views};
 
 /// One argument of a tool.
 pub(super) struct InputArgument<'c> {
@@ -17,7 +15,7 @@ pub(super) struct InputArgument<'c> {
     /// Position of the argument's description in the document; the operation's position if the argument has none.
     pub(super) at: ValuePosition<'c>,
     /// The argument's schema in the tool, followed by its `$ref` targets and subschemas.
-    layers: Vec<&'c Value>,
+    layers: Vec<&'c Map<String, Value>>,
 }
 
 impl<'c> InputArgument<'c> {
@@ -79,11 +77,11 @@ fn input<'c>(
 }
 
 fn kind(binding: &Binding) -> &'static str {
-    match binding.location.as_str() {
-        "path" => "path parameter",
-        "header" => "header parameter",
-        "cookie" => "cookie parameter",
-        _ => "query parameter",
+    match binding.location {
+        Location::Path => "path parameter",
+        Location::Query => "query parameter",
+        Location::Header => "header parameter",
+        Location::Cookie => "cookie parameter",
     }
 }
 
@@ -100,20 +98,19 @@ fn position_in<'c>(body: &OperationBody<'c>, name: Option<&str>) -> Option<Value
     property.map(|property| property.at).or(whole)
 }
 
-/// Returns `schema` (a part of the tool's schema `root`), its `$ref` target, the subschemas of its `allOf` and
-/// `anyOf`, and its `items`, transitively.
-fn layers<'c>(root: &'c Value, schema: &'c Value) -> Vec<&'c Value> {
-    let mut layers = vec![schema];
-    let mut next = 0;
-    while let Some(schema) = layers.get(next).copied() {
-        next += 1;
-        let target = schema.get("$ref").and_then(Value::as_str).and_then(|text| root.pointer(text.strip_prefix('#')?));
-        let parts = ["allOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
-        for layer in target.into_iter().chain(parts).chain(schema.get("items")) {
-            if layers.len() < MAX_LAYERS && !layers.iter().any(|other| std::ptr::eq(*other, layer)) {
-                layers.push(layer);
+/// Returns the keywords of `schema` (a part of the tool's schema `root`), of the schemas for the same values, and of
+/// those for its items.
+fn layers<'c>(root: &'c Value, schema: &'c Value) -> Vec<&'c Map<String, Value>> {
+    let mut layers: Vec<&Map<String, Value>> = Vec::new();
+    let mut next = Some(LocalSchema::within(root, schema));
+    while let Some(views) = next.map(Views::new) {
+        let before = layers.len();
+        for (_, keywords) in views.iter() {
+            if !layers.iter().any(|other| std::ptr::eq(*other, keywords)) {
+                layers.push(keywords);
             }
         }
+        next = views.items().filter(|_| layers.len() > before);
     }
     layers
 }
