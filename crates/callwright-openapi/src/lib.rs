@@ -10,7 +10,7 @@
 //!   arguments with a single allowed value) are not offered; requests have them nevertheless.
 //! - **Place**: [`Operation::place`] maps a call's arguments to path, query, header fields, cookies and body.
 //! - **Translate**: [`dialect::translate`] reduces a tool's schema to what a model provider accepts.
-//! - **Review**: [`review()`] advises the author of a document on what would help models.
+//! - **Review**: [`reviewed()`] advises the author of a document on what would help models.
 //!
 //! # Example
 //!
@@ -101,7 +101,7 @@ pub use discovery::{DOCUMENT_ENDINGS, DiscoveredDocument, Discovery, discover};
 pub use files::{Fetch, FetchBounds, FetchedFile, Offline, Origin, RemoteFile};
 pub use load::operation::{FixedArgument, Operation, Placement};
 pub use load::{load_document, load_from};
-pub use report::advice::{Review, Rule, review, reviewed};
+pub use report::advice::{Review, Rule, reviewed};
 pub use report::{Advice, HiddenParameter, RenamedTool, Report, Simplification, SkippedOperation};
 pub use request::binding::{
     Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Encoding, Location, Style,

@@ -26,7 +26,7 @@ pub struct Report {
     pub simplified: Vec<Simplification>,
     /// Reason why the whole document could not be loaded; `None` on success.
     pub error: Option<String>,
-    /// Advice to the document's author; only a [`review`](crate::review()) produces it.
+    /// Advice to the document's author; only a [review](crate::reviewed()) produces it.
     pub advice: Vec<Advice>,
     /// Parameters that models are not offered.
     pub hidden: Vec<HiddenParameter>,

@@ -18,7 +18,7 @@ pub use rule::Rule;
 use rule::{AdviceSubject, Findings, RuleCheck};
 
 use crate::load::toolset_from;
-use crate::{Advice, ApiDocument, DocumentLimits, Fetch, LoadError, Origin, Report, Toolset, ToolsetSettings, dialect};
+use crate::{Advice, ApiDocument, DocumentLimits, Fetch, LoadError, Origin, Toolset, ToolsetSettings, dialect};
 use callwright_types::SchemaDialect;
 
 impl Rule {
@@ -103,22 +103,8 @@ pub struct Review {
     pub advice: Vec<Rule>,
 }
 
-/// Reviews the document at `origin`. Files that it refers to are read as `settings` allow; `fetch` fetches remote
-/// files.
-///
-/// # Errors
-///
-/// Returns an error if the document as a whole cannot be loaded.
-pub fn review(
-    origin: Origin<'_>,
-    settings: &ToolsetSettings,
-    review: &Review,
-    fetch: &dyn Fetch,
-) -> Result<Report, LoadError> {
-    reviewed(origin, settings, review, fetch).map(|toolset| toolset.report)
-}
-
-/// Like [`review()`], but returns the toolset, whose report has the review.
+/// Loads and reviews the document at `origin`; the report of the toolset has the review. Files that the document refers to
+/// are read as `settings` allow; `fetch` fetches remote files.
 ///
 /// # Errors
 ///
