@@ -19,6 +19,9 @@ use crate::{DocumentLimits, LoadError};
 /// File name extensions of the files that are examined.
 pub const DOCUMENT_ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 
+/// Maximum nesting of folders in a search.
+const MAX_FOLDER_DEPTH: usize = 64;
+
 /// Number of bytes at the start of a file that are examined first. The whole file is read only if they lack the
 /// version.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -71,18 +74,18 @@ impl<'a> DocumentSearch<'a> {
     /// Searches `root` and its subfolders, except the files in `excluded`.
     pub(super) fn run(root: &'a Path, excluded: &'a BTreeSet<PathBuf>) -> Result<Self, LoadError> {
         let mut search = Self { root, excluded, found: Vec::new(), folders: Vec::new(), skipped_folders: Vec::new() };
-        search.folder(root)?;
+        search.folder(root, MAX_FOLDER_DEPTH)?;
         Ok(search)
     }
 
-    fn folder(&mut self, folder: &Path) -> Result<(), LoadError> {
+    fn folder(&mut self, folder: &Path, depth: usize) -> Result<(), LoadError> {
         self.folders.push(folder.to_owned());
         for entry in entries(folder).map_err(|source| LoadError::Read { path: folder.to_owned(), source })? {
             let path = entry.path();
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 if entry.file_name().to_string_lossy().starts_with('.') {
                     self.skipped_folders.push(self.name_of(&path));
-                } else if self.folder(&path).is_err() {
+                } else if depth > 0 && self.folder(&path, depth - 1).is_err() {
                     // Includes the folder as a document: loading it reports why it cannot be listed.
                     self.take(path);
                 }

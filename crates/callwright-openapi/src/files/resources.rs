@@ -318,7 +318,7 @@ mod tests {
         scan(&root, &Url::parse("file:///d/api.yaml").unwrap(), &mut |finding| {
             findings.push(match finding {
                 ScanFinding::Reference(it) => {
-                    format!("{} at {} in {} from {}", it.text, it.holder, it.resource, it.base)
+                    format!("{} at {} in {} from {}", it.text, it.holder, it.base.resource, it.base.url)
                 }
                 ScanFinding::Resource(url, at) => format!("{url} is {at}"),
                 ScanFinding::Anchor(url, name, at) => format!("{url}#{name} is {at}"),

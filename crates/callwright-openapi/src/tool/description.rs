@@ -36,8 +36,15 @@ fn repeats(summary: &str, description: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{SourceFile, ValuePosition};
-    use serde_json::json;
+    use crate::ApiDocument;
+    use serde_json::{Value, json};
+    use std::path::Path;
+
+    fn description(operation: Value, label: &str, chars: usize) -> String {
+        let root = json!({"openapi": "3.0.0", "operation": operation});
+        let document = ApiDocument::new(root, Path::new("api.json")).unwrap();
+        tool_description(&document.member("operation").unwrap(), label, chars)
+    }
 
     #[test]
     fn summary_and_description_are_joined_unless_one_repeats_the_other() {
@@ -47,12 +54,9 @@ mod tests {
             (json!({"summary": " ", "description": 3, "deprecated": true}), "Deprecated. GET /pets"),
         ];
         for (value, expected) in cases {
-            let file = SourceFile::of_value(value);
-            let operation = LocatedValue { value: &file.root, at: ValuePosition::root(&file) };
-            assert_eq!(tool_description(&operation, "GET /pets", 100), expected);
+            assert_eq!(description(value, "GET /pets", 100), expected);
         }
-        let long = SourceFile::of_value(json!({"description": "word ".repeat(500)}));
-        let operation = LocatedValue { value: &long.root, at: ValuePosition::root(&long) };
-        assert!(tool_description(&operation, "", 1024).chars().count() <= 1024);
+        let long = json!({"description": "word ".repeat(500)});
+        assert!(description(long, "", 1024).chars().count() <= 1024);
     }
 }
