@@ -7,6 +7,8 @@ use serde_json::Value;
 use crate::{LocatedValue, ValuePosition};
 use callwright_types::DocText;
 
+/// Maximum number of texts of one operation.
+const MAX_TEXTS: usize = 400;
 /// Maximum size of all texts of one operation, in bytes. The longest ones of vendors are about a tenth of it.
 const MAX_CHARS: usize = 200_000;
 
@@ -41,9 +43,9 @@ impl DocTextCollector {
         self.texts.push(DocText { text, source: at.source() });
     }
 
-    /// Whether the texts have their maximum size.
+    /// Whether the maximum number of texts is reached.
     pub(crate) fn is_full(&self) -> bool {
-        self.chars >= MAX_CHARS
+        self.texts.len() >= MAX_TEXTS
     }
 
     /// Whether the schema is visited for the first time, separately for visits that describe it (`described`) and

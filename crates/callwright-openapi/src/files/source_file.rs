@@ -37,13 +37,6 @@ impl SourceFile {
         Self { name, root, address, text, syntax, remarks, lines: OnceLock::new(), links: HashMap::new() }
     }
 
-    /// Creates a stand-alone file without a text.
-    #[cfg(test)]
-    pub(crate) fn of_value(root: Value) -> Self {
-        let parsed = ParsedText { value: root, text: String::new(), syntax: Syntax::Json, remarks: Vec::new() };
-        Self::new("api.json".to_owned(), Address::of_path(Path::new("api.json")), parsed)
-    }
-
     /// Returns the URL of the file if it is remote.
     pub(crate) fn url(&self) -> Option<&Url> {
         match &self.address {

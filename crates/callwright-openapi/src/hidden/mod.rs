@@ -17,7 +17,6 @@ use std::collections::BTreeMap;
 
 use api_version::ApiVersion;
 use conventions::{CONVENTIONS, Condition, Convention};
-use serde_json::Value;
 use survey::ParameterSurvey;
 
 use crate::tool::text::is_among;
@@ -39,14 +38,6 @@ pub(super) struct HiddenParameterRules {
     /// The document's security schemes, and those implied by parameters.
     schemes: BTreeMap<String, SecurityScheme>,
     version: ApiVersion,
-}
-
-/// A parameter whose value every request has.
-pub(super) struct FixedParameter {
-    pub(super) name: String,
-    pub(super) location: Location,
-    pub(super) value: Value,
-    pub(super) reason: &'static str,
 }
 
 /// Reason why a parameter is not offered.
@@ -147,10 +138,10 @@ impl HiddenParameterRules {
     }
 
     /// Returns the parameter for the version of the API with its value.
-    pub(super) fn version(&self, parameters: &[OperationParameter<'_>]) -> Option<FixedParameter> {
+    pub(super) fn version(&self, parameters: &[OperationParameter<'_>]) -> Option<HiddenParameter> {
         parameters.iter().find_map(|parameter| {
             let (value, reason) = self.version.value(parameter, &self.survey)?;
-            Some(FixedParameter { name: parameter.name.clone(), location: parameter.location, value, reason })
+            Some(HiddenParameter::new(&parameter.name, parameter.location.as_str(), Some(value), reason.to_owned()))
         })
     }
 

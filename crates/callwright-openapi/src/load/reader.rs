@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::hidden::{FixedParameter, HiddenParameterRules};
+use crate::hidden::HiddenParameterRules;
 use crate::load::outputs::{OutputReader, shared};
 use crate::load::promise::promises;
 use crate::request::arguments::{JoinedArguments, join};
@@ -125,18 +125,19 @@ fn single_value(
     FixedArgument { argument: argument.clone(), value: value.clone() }
 }
 
-/// Removes the argument of a fixed parameter, and returns it with its value.
+/// Removes the argument of a parameter with a fixed value, and returns it with the value.
 fn take_fixed(
     joined: &mut JoinedArguments<'_>,
-    FixedParameter { name, location, value, reason }: FixedParameter,
+    parameter: HiddenParameter,
     notes: &mut LoadNotes,
 ) -> Option<FixedArgument> {
     let mut bindings = joined.bindings.iter();
-    let binding = bindings.find(|binding| binding.location == location && binding.name == name)?;
-    let argument = binding.argument.clone();
-    joined.arguments.retain(|other| other.name != argument);
-    notes.hide(HiddenParameter::new(&name, location.as_str(), Some(value.clone()), reason.to_owned()));
-    Some(FixedArgument { argument, value })
+    let binding = bindings
+        .find(|binding| binding.location.as_str() == parameter.location && binding.name == parameter.parameter)?;
+    let fixed = FixedArgument { argument: binding.argument.clone(), value: parameter.value.clone()? };
+    joined.arguments.retain(|other| other.name != fixed.argument);
+    notes.hide(parameter);
+    Some(fixed)
 }
 
 /// Parses parameters and body. A `requestBody` takes precedence over a body among the parameters, which documents

@@ -23,8 +23,11 @@ const VOID: &str = "br hr img wbr";
 /// Elements whose end tags are often omitted.
 const OPEN_ENDED: &str = "dd dt li p td th";
 
-/// Maximum length of a tag, and of HTML code that becomes Markdown code, in bytes.
+/// Maximum length of a tag, in bytes.
 const MAX_TAG_BYTES: usize = 1_000;
+
+/// Maximum length of HTML code that becomes Markdown code, in bytes.
+const MAX_CODE_BYTES: usize = 200;
 
 /// Returns `text` with HTML elements and character references converted to text.
 pub(crate) fn plain_text(text: &str) -> Cow<'_, str> {
@@ -131,7 +134,7 @@ impl TextWriter<'_> {
 
     /// Converts code to Markdown code if it is one line of text.
     fn html_code<'t>(&mut self, is_end: bool, name: &str, rest: &'t str) -> &'t str {
-        let head = rest.get(..rest.floor_char_boundary(MAX_TAG_BYTES)).unwrap_or(rest);
+        let head = rest.get(..rest.floor_char_boundary(MAX_CODE_BYTES)).unwrap_or(rest);
         let inner = head.split_once('<').map_or("", |(inner, _)| inner);
         if is_end || name != "code" || inner.is_empty() || inner.contains(['\n', '`']) {
             return rest;

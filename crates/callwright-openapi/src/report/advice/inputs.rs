@@ -1,11 +1,13 @@
 //! The arguments of a tool as a model sees them, each with its position in the document.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::load::reader::request;
 use crate::request::path_template::{TemplateParameters, match_template};
 use crate::{Binding, BodyShape, DocumentOperation, LoadNotes, Location, Operation, OperationBody, ValuePosition};
-use callwright_common::schema::{LocalSchema, Views};
+
+/// Maximum number of schemas that are searched for one argument: its own schema, `$ref` targets, subschemas.
+const MAX_LAYERS: usize = 16;
 
 /// One argument of a tool.
 pub(super) struct InputArgument<'c> {
@@ -15,7 +17,7 @@ pub(super) struct InputArgument<'c> {
     /// Position of the argument's description in the document; the operation's position if the argument has none.
     pub(super) at: ValuePosition<'c>,
     /// The argument's schema in the tool, followed by its `$ref` targets and subschemas.
-    layers: Vec<&'c Map<String, Value>>,
+    layers: Vec<&'c Value>,
 }
 
 impl<'c> InputArgument<'c> {
@@ -98,19 +100,20 @@ fn position_in<'c>(body: &OperationBody<'c>, name: Option<&str>) -> Option<Value
     property.map(|property| property.at).or(whole)
 }
 
-/// Returns the keywords of `schema` (a part of the tool's schema `root`), of the schemas for the same values, and of
-/// those for its items.
-fn layers<'c>(root: &'c Value, schema: &'c Value) -> Vec<&'c Map<String, Value>> {
-    let mut layers: Vec<&Map<String, Value>> = Vec::new();
-    let mut next = Some(LocalSchema::within(root, schema));
-    while let Some(views) = next.map(Views::new) {
-        let before = layers.len();
-        for (_, keywords) in views.iter() {
-            if !layers.iter().any(|other| std::ptr::eq(*other, keywords)) {
-                layers.push(keywords);
+/// Returns `schema` (a part of the tool's schema `root`), its `$ref` target, the subschemas of its `allOf` and
+/// `anyOf`, and its `items`, transitively.
+fn layers<'c>(root: &'c Value, schema: &'c Value) -> Vec<&'c Value> {
+    let mut layers = vec![schema];
+    let mut next = 0;
+    while let Some(schema) = layers.get(next).copied() {
+        next += 1;
+        let target = schema.get("$ref").and_then(Value::as_str).and_then(|text| root.pointer(text.strip_prefix('#')?));
+        let parts = ["allOf", "anyOf"].into_iter().filter_map(|keyword| schema.get(keyword)?.as_array()).flatten();
+        for layer in target.into_iter().chain(parts).chain(schema.get("items")) {
+            if layers.len() < MAX_LAYERS && !layers.iter().any(|other| std::ptr::eq(*other, layer)) {
+                layers.push(layer);
             }
         }
-        next = views.items().filter(|_| layers.len() > before);
     }
     layers
 }
