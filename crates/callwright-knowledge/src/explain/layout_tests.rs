@@ -6,8 +6,8 @@ use std::fmt::Write;
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
-use super::documents::sections_of;
 use super::{Explainer, Settings};
+use crate::explain::documents::sections_of;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{OperationRef, Outcome};
 

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Section, sections};
 use crate::explain::Settings;
-use crate::explain::pieces::Piece;
+use crate::explain::passages::pieces::Piece;
 
 struct Error {
     code: &'static str,

@@ -64,7 +64,7 @@ pub enum DocumentError {
 
 /// Error in the content of a file.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ContentError {
+pub(crate) enum ContentError {
     #[error("{0}")]
     Json(serde_json::Error),
     #[error("{}:{}: {}", .0.line, .0.column, .0.message)]
@@ -72,7 +72,7 @@ pub(super) enum ContentError {
 }
 
 impl ContentError {
-    pub(super) fn in_file(self, path: PathBuf) -> DocumentError {
+    pub(crate) fn in_file(self, path: PathBuf) -> DocumentError {
         match self {
             Self::Json(reason) => DocumentError::Json { path, reason },
             Self::Yaml(YamlProblem { line, column, message }) => DocumentError::Yaml { path, line, column, message },

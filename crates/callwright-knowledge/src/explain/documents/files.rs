@@ -42,19 +42,19 @@ const GLOB_MARKS: [char; 4] = ['*', '?', '[', '{'];
 const MAX_FOLDER_DEPTH: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct DocumentationFile {
-    pub(super) path: PathBuf,
+pub(crate) struct DocumentationFile {
+    pub(crate) path: PathBuf,
     /// Path relative to the searched folder, with `/` as separator.
-    pub(super) name: String,
+    pub(crate) name: String,
 }
 
 /// Files and folders that a path resolves to.
 #[derive(Debug, Default)]
-pub(super) struct DocumentationPaths {
+pub(crate) struct DocumentationPaths {
     /// Files, sorted by name.
-    pub(super) files: Vec<DocumentationFile>,
+    pub(crate) files: Vec<DocumentationFile>,
     /// Folders that were searched.
-    pub(super) folders: Vec<PathBuf>,
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 /// Resolves `path`: a file, a folder (all documentation files in it and below), or a glob (all matching files).
@@ -62,7 +62,7 @@ pub(super) struct DocumentationPaths {
 /// # Errors
 /// Returns [`DocumentError`] if `path` matches nothing or a folder cannot be listed. A folder without documentation is
 /// no error, because files may be added later.
-pub(super) fn named(path: &Path) -> Result<DocumentationPaths, DocumentError> {
+pub(crate) fn named(path: &Path) -> Result<DocumentationPaths, DocumentError> {
     let unread = |reason| DocumentError::Read { path: path.to_owned(), reason };
     let named = match fs::metadata(path) {
         Ok(found) if found.is_dir() => below(path).map_err(unread)?,
@@ -78,7 +78,7 @@ pub(super) fn named(path: &Path) -> Result<DocumentationPaths, DocumentError> {
 
 /// Returns the path to watch for a missing file: the first missing folder of the path, or the path itself. Returns
 /// `None` if nothing is missing.
-pub(super) fn awaited(path: &Path) -> Option<PathBuf> {
+pub(crate) fn awaited(path: &Path) -> Option<PathBuf> {
     let named = if path.exists() || !is_glob(path) { path.to_owned() } else { first_folders(path) };
     let missing = named.ancestors().take_while(|part| !part.as_os_str().is_empty() && !part.exists());
     missing.last().map(Path::to_owned)
@@ -93,7 +93,7 @@ fn first_folders(glob: &Path) -> PathBuf {
 ///
 /// # Errors
 /// Returns [`DocumentError`] if the file is larger or cannot be read.
-pub(super) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, DocumentError> {
+pub(crate) fn read(path: &Path, limit: u64) -> Result<Vec<u8>, DocumentError> {
     let unread = |reason| DocumentError::Read { path: path.to_owned(), reason };
     let file = fs::File::open(path).map_err(unread)?;
     let bytes = file.metadata().map_err(unread)?.len();

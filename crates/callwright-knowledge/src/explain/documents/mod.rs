@@ -1,44 +1,33 @@
 //! Documentation files → sections of passages.
 
-mod asciidoc;
-mod asciidoc_table;
-mod assignments;
+pub(crate) mod blocks;
 #[cfg(test)]
 mod catalogue_tests;
-mod delimited;
 mod errors;
 mod files;
-mod format;
-mod front_matter;
+mod formats;
+pub(crate) mod heads;
 #[cfg(test)]
 mod hostile_tests;
-mod html;
-mod inline_text;
-mod json;
-mod lines;
-mod markdown;
-mod nested_rows;
-mod plain;
-mod rst;
-mod rst_tables;
-mod tables;
-mod writer;
-mod yaml;
+pub(crate) mod labels;
+pub(crate) mod operation_globs;
+pub(crate) mod records;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Settings;
-use super::blocks::DocumentBlock;
-use super::outline::{OutlinedSection, outline};
-use super::runs::PassagePart;
+use crate::explain::Settings;
+use crate::explain::passages::outline::{OutlinedSection, outline};
+use crate::explain::passages::runs::PassagePart;
+use blocks::DocumentBlock;
 use errors::ContentError;
 pub use errors::DocumentError;
 pub use files::DOCUMENTATION_ENDINGS;
 use files::DocumentationFile;
-use format::{DocumentFormat, format_of};
-pub(super) use markdown::markdown;
-use nested_rows::with_rows;
+use formats::format::{DocumentFormat, format_of};
+pub(crate) use formats::markdown::markdown;
+use formats::nested_rows::with_rows;
+use formats::{asciidoc, assignments, delimited, html, json, plain, rst, yaml};
 
 /// Content below one heading of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,7 +37,7 @@ pub struct Section {
     /// Enclosing headings, outermost first; empty before the first heading.
     pub path: Vec<String>,
     /// Passages, and text that is still to be split into passages, in document order.
-    pub(super) parts: Vec<PassagePart>,
+    pub(crate) parts: Vec<PassagePart>,
     /// Names of the tools whose operations the section belongs to, within the toolset. If empty, the section applies to
     /// the whole toolset or to the operations that its headings name. Sections of the same tools share this list.
     pub tools: Arc<[String]>,
@@ -62,8 +51,8 @@ impl Section {
 
     /// Returns its passages, split by words only.
     #[cfg(test)]
-    fn passages(&self) -> Vec<super::pieces::Piece> {
-        let by_words = super::sentence_vectors::SentenceVectors::default();
+    fn passages(&self) -> Vec<crate::explain::passages::pieces::Piece> {
+        let by_words = crate::explain::passages::sentence_vectors::SentenceVectors::default();
         self.parts.iter().cloned().flat_map(|part| by_words.passages(part)).collect()
     }
 }
@@ -134,7 +123,7 @@ pub fn documents(paths: &[PathBuf], settings: &Settings) -> Documents {
 
 /// Parses a file into sections, for tests of what is found in them.
 #[cfg(test)]
-pub(super) fn sections_of(name: &str, bytes: &[u8], settings: &Settings) -> Vec<Section> {
+pub(crate) fn sections_of(name: &str, bytes: &[u8], settings: &Settings) -> Vec<Section> {
     sections(name, bytes, settings).0
 }
 
@@ -178,6 +167,6 @@ fn blocks(path: &Path, bytes: &[u8]) -> (Vec<DocumentBlock>, Option<ContentError
 /// `passage_chars`, but not across headings. Longer texts form a run that is split at the gaps with the least cohesion.
 /// A table row or the definition of a code forms its own passage, because only one of a list of codes explains an
 /// outcome.
-pub(super) fn parts(text: &str, settings: &Settings) -> Vec<PassagePart> {
+pub(crate) fn parts(text: &str, settings: &Settings) -> Vec<PassagePart> {
     outline(markdown(text), settings).into_iter().flat_map(|section| section.parts).collect()
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
+use super::body_words::is_absent;
 use super::error_rules::{RULES, Rule};
 use super::evidence::{FailureEvidence, Finding};
 use super::substance::{member, members, substance};
 use super::text::text_failure;
-use crate::explain::body_words::is_absent;
 use callwright_common::text::letters;
 
 /// Maximum number of nested envelopes that are opened; frameworks wrap twice, sometimes three times.
@@ -63,7 +63,7 @@ const BATCHES: &[&str] = &["results", "responses", "items", "operations", "answe
 const TEXT_MEMBERS: &[&str] = &["message", "msg", "detail", "details", "description", "reason", "info", "title"];
 
 /// Finds an error in a value.
-pub(super) fn body_failure(value: &Value) -> Option<Finding> {
+pub(crate) fn body_failure(value: &Value) -> Option<Finding> {
     value_failure(value, MAX_ENVELOPES)
 }
 

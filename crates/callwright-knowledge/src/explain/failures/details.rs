@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use super::body_words::{is_absent, is_code_name, scalar};
 use super::substance::member;
-use crate::explain::body_words::{is_absent, is_code_name, scalar};
 use callwright_common::text::beginning;
 
 /// Maximum length of the reason in characters.
@@ -23,21 +23,21 @@ static STATUS: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Status, code and reason of a failure, as far as known.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct FailureDetails {
-    pub(super) status: Option<u16>,
-    pub(super) code: Option<String>,
-    pub(super) reason: Option<String>,
+pub(crate) struct FailureDetails {
+    pub(crate) status: Option<u16>,
+    pub(crate) code: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 /// Extracts the details from a JSON body, outermost first; the first value of each kind counts.
-pub(super) fn details_of_body(value: &Value) -> FailureDetails {
+pub(crate) fn details_of_body(value: &Value) -> FailureDetails {
     let mut details = FailureDetails::default();
     read(value, &mut details, MAX_DEPTH);
     details
 }
 
 /// Extracts the details from a text.
-pub(super) fn details_of_text(text: &str, has_status: bool) -> FailureDetails {
+pub(crate) fn details_of_text(text: &str, has_status: bool) -> FailureDetails {
     let mut line = text.lines().map(str::trim).filter(|line| !line.is_empty());
     // The last line of a traceback is the exception.
     let line = if text.contains("Traceback (most recent call last)") { line.next_back() } else { line.next() };

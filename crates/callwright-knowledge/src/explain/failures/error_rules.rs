@@ -5,17 +5,17 @@
 
 use serde_json::{Map, Value};
 
-use super::substance::{member, members, substance};
-use crate::explain::body_words::{
+use super::body_words::{
     has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, scalar, states_reason,
 };
+use super::substance::{member, members, substance};
 
 /// Rule that recognises an error in the body of a response below status 400.
 pub struct Rule {
     /// Name of the rule in traces.
     pub name: &'static str,
     /// Whether the object is an error. Called only for non-empty JSON objects.
-    pub(super) holds: fn(&Map<String, Value>) -> bool,
+    pub(crate) holds: fn(&Map<String, Value>) -> bool,
     /// Bodies that the rule must recognise.
     pub positive: &'static [&'static str],
     /// Look-alikes that no rule may recognise.

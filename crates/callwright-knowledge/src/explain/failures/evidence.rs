@@ -12,4 +12,4 @@ pub enum FailureEvidence {
 }
 
 /// Name of the rule that matched, and its evidence.
-pub(super) type Finding = (&'static str, FailureEvidence);
+pub(crate) type Finding = (&'static str, FailureEvidence);

@@ -9,7 +9,7 @@ const MAX_PYTHON_BYTES: usize = 64 * 1024;
 const MAX_LABEL_BYTES: usize = 120;
 
 /// Returns the JSON value in a text, if any.
-pub(super) fn json(text: &str) -> Option<Value> {
+pub(crate) fn json(text: &str) -> Option<Value> {
     let text = unfenced(text.trim());
     match text.as_bytes().first()? {
         b'{' | b'[' => serde_json::from_str(text).ok().or_else(|| python(text)),
@@ -19,7 +19,7 @@ pub(super) fn json(text: &str) -> Option<Value> {
 }
 
 /// Returns the JSON value after a label at the beginning of the text, and the label.
-pub(super) fn labelled(text: &str) -> Option<(&str, Value)> {
+pub(crate) fn labelled(text: &str) -> Option<(&str, Value)> {
     let start = text.find(['{', '['])?;
     let (label, rest) = text.split_at_checked(start)?;
     (start <= MAX_LABEL_BYTES).then(|| json(rest)).flatten().map(|value| (label, value))

@@ -5,7 +5,7 @@ use callwright_common::text::beginning_bytes;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
-use crate::explain::body_words::reason_of;
+use super::body_words::reason_of;
 
 use super::evidence::{FailureEvidence, Finding};
 
@@ -56,7 +56,7 @@ const PAGE_TITLES: &[&str] = &[
 ];
 
 /// Returns the rule that recognises an error in a marked-up text.
-pub(super) fn markup_failure(text: &str) -> Option<Finding> {
+pub(crate) fn markup_failure(text: &str) -> Option<Finding> {
     let text = beginning_bytes(text, MAX_BYTES);
     if is_page(text.as_bytes()) {
         let title = title(text).map(|title| title.to_lowercase());

@@ -6,6 +6,7 @@
 //! bodies.
 
 mod body;
+pub(crate) mod body_words;
 mod details;
 mod error_rules;
 mod evidence;
@@ -28,10 +29,10 @@ pub use self::evidence::FailureEvidence;
 pub use self::message::{ReportedFailure, ToolMessage, recognise};
 use self::policy_rules::{OutcomeRuleInput, matching_rule};
 pub use self::promise::PROMISE_RULES;
-pub(super) use self::promise::shortfall;
+pub(crate) use self::promise::shortfall;
 use self::text::text_failure;
 pub use self::text_rules::{TEXT_RULES, TextRule};
-use super::body_words::{is_absent, is_code_name, is_companion, scalar};
+use body_words::{is_absent, is_code_name, is_companion, scalar};
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::promise::Shortfall;
@@ -80,13 +81,13 @@ impl<Failure> FailureVerdict<Failure> {
 }
 
 /// Outcome whose body is parsed as JSON at most once and only on demand, because every response is classified.
-pub(super) struct ParsedOutcome<'a> {
+pub(crate) struct ParsedOutcome<'a> {
     outcome: &'a Outcome,
     json: OnceCell<Option<Value>>,
 }
 
 impl<'a> ParsedOutcome<'a> {
-    pub(super) fn new(outcome: &'a Outcome) -> Self {
+    pub(crate) fn new(outcome: &'a Outcome) -> Self {
         Self { outcome, json: OnceCell::new() }
     }
 
@@ -98,7 +99,7 @@ impl<'a> ParsedOutcome<'a> {
 }
 
 /// Classifies an outcome by itself and by the rules of the policy, without documentation. `tool` is `toolset/tool`.
-pub(super) fn is_failure(parsed: &ParsedOutcome<'_>, tool: &str, rules: &[FailureRule]) -> FailureVerdict {
+pub(crate) fn is_failure(parsed: &ParsedOutcome<'_>, tool: &str, rules: &[FailureRule]) -> FailureVerdict {
     match parsed.outcome {
         Outcome::Answered(answer) => match rule_outcome(parsed, answer, tool, rules) {
             Some((index, RuledOutcome::Failed)) => FailureVerdict::Failed(FailureKind::Ruled(index)),
@@ -130,7 +131,7 @@ fn rule_outcome(
 
 /// Returns the code of a body that contains only a code, such as `{"info_code":"20000"}`. Such a code can mean an error
 /// or a success, so the documentation decides.
-pub(super) fn suspected_code(parsed: &ParsedOutcome<'_>) -> Option<String> {
+pub(crate) fn suspected_code(parsed: &ParsedOutcome<'_>) -> Option<String> {
     let body = parsed.json()?.as_object()?;
     let mut codes = body.iter().filter(|(name, _)| is_code_name(name));
     let (_, value) = codes.next()?;

@@ -12,19 +12,19 @@ const MAX_SEARCHED_BYTES: usize = 64 * 1024;
 
 /// Outcome as input of the rules.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OutcomeRuleInput<'a> {
+pub(crate) struct OutcomeRuleInput<'a> {
     /// Either `toolset/tool`, or the name of a client's tool.
-    pub(super) tool: &'a str,
+    pub(crate) tool: &'a str,
     /// HTTP status, if known.
-    pub(super) status: Option<u16>,
+    pub(crate) status: Option<u16>,
     /// Body as text.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
     /// Body as JSON, if it is JSON.
-    pub(super) json: Option<&'a Value>,
+    pub(crate) json: Option<&'a Value>,
 }
 
 /// Returns the index and outcome of the first matching rule.
-pub(super) fn matching_rule(rules: &[FailureRule], subject: &OutcomeRuleInput<'_>) -> Option<(usize, RuledOutcome)> {
+pub(crate) fn matching_rule(rules: &[FailureRule], subject: &OutcomeRuleInput<'_>) -> Option<(usize, RuledOutcome)> {
     let matching = rules.iter().enumerate().find(|(_, rule)| matches(rule, subject));
     matching.map(|(index, rule)| (index, rule.outcome))
 }

@@ -17,7 +17,7 @@ pub const PROMISE_RULES: [&str; 3] = ["empty_result", "page_for_json", "broken_j
 type PromiseDeviation = (&'static str, &'static str);
 
 /// Returns how the response falls short of the promise for its status.
-pub(in crate::explain) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) -> Option<Shortfall> {
+pub(crate) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) -> Option<Shortfall> {
     // A truncated or paginated response is incomplete.
     if answer.truncated || !answer.paging.later.is_empty() {
         return None;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::explain::body_words::{is_code_name, is_companion};
+use super::body_words::{is_code_name, is_companion};
 use callwright_common::text::letters;
 
 /// Members that accompany errors, in addition to the companions of any response (names folded): the request, the error
@@ -86,18 +86,18 @@ const BESIDE_ERRORS: &[&str] = &[
 ];
 
 /// Returns a member by its name, ignoring case and separators.
-pub(super) fn member<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+pub(crate) fn member<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     body.iter().find(|(key, _)| letters(key) == name).map(|(_, value)| value)
 }
 
 /// Returns the members with one of these names, ignoring case and separators.
-pub(super) fn members<'a>(body: &'a Map<String, Value>, names: &[&str]) -> Vec<&'a Value> {
+pub(crate) fn members<'a>(body: &'a Map<String, Value>, names: &[&str]) -> Vec<&'a Value> {
     body.iter().filter(|(key, _)| names.contains(&letters(key).as_str())).map(|(_, value)| value).collect()
 }
 
 /// Returns the number of members that are results: not empty, and not typical of errors. A response with results is no
 /// error.
-pub(super) fn substance(body: &Map<String, Value>) -> usize {
+pub(crate) fn substance(body: &Map<String, Value>) -> usize {
     let is_rpc = body.contains_key("jsonrpc");
     body.iter().filter(|(name, value)| !is_empty(value) && !comes_with_errors(name, value, is_rpc)).count()
 }

@@ -15,7 +15,7 @@ const MAX_SENTENCE_CHARS: usize = 300;
 const MAX_LINE_BYTES: usize = 600;
 
 /// Returns the rule that recognises a failure in a text.
-pub(super) fn text_failure(text: &str) -> Option<Finding> {
+pub(crate) fn text_failure(text: &str) -> Option<Finding> {
     let text = text.trim();
     if text.starts_with('<') {
         return markup_failure(text);

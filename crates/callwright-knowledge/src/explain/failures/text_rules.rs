@@ -2,7 +2,7 @@
 //!
 //! Patterns are anchored at the beginning of the first line if possible, because texts about errors mention them later.
 
-use crate::explain::body_words::reason_of;
+use super::body_words::reason_of;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,13 +11,13 @@ use super::evidence::FailureEvidence;
 
 /// Text as input of the rules.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct TextRuleInput<'a> {
+pub(crate) struct TextRuleInput<'a> {
     /// Beginning of the text, trimmed.
-    pub(super) text: &'a str,
+    pub(crate) text: &'a str,
     /// First line without decoration.
-    pub(super) line: &'a str,
+    pub(crate) line: &'a str,
     /// Whether the text is short enough to be only a report: one paragraph.
-    pub(super) short: bool,
+    pub(crate) short: bool,
 }
 
 /// Rule that recognises a failure report in a text.
@@ -26,7 +26,7 @@ pub struct TextRule {
     pub name: &'static str,
     /// Evidence that the rule provides. Rules based on wording apply only to short texts.
     pub evidence: FailureEvidence,
-    pub(super) holds: fn(&TextRuleInput<'_>) -> bool,
+    pub(crate) holds: fn(&TextRuleInput<'_>) -> bool,
     /// Text that the rule recognises.
     pub example: &'static str,
     /// Similar text that reports no failure.

@@ -1,0 +1,272 @@
+//! Blocks → sections of passages: separates catalogue entries from prose.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::entry::entry;
+use super::joiner::Joiner;
+use super::runs::PassagePart;
+use crate::explain::Settings;
+use crate::explain::documents::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
+use crate::explain::documents::heads::{self, PassageHead};
+use crate::explain::index::codes::{CodeLikelihood, is_integer};
+
+/// Minimum number of neighbours starting with codes that form a list of codes without separators.
+const LEAST_SERIES: usize = 3;
+
+/// Minimum number of codes below a head that make it the head of a list and not an entry.
+const LEAST_LIST: usize = 2;
+
+/// Number of blocks below a heading in which its code is searched.
+const CODE_SEARCH_BLOCKS: usize = 4;
+
+/// Content below one heading.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct OutlinedSection {
+    /// Headings, outermost first.
+    pub(crate) path: Vec<String>,
+    /// Passages, and texts that are too long for one.
+    pub(crate) parts: Vec<PassagePart>,
+}
+
+/// Splits blocks into sections at their headings. A block that defines a code, with everything that belongs to it, is
+/// an *entry*: one passage that explains the code and its remedy. A block that heads a list of further codes is no
+/// entry.
+pub(crate) fn outline(mut blocks: Vec<DocumentBlock>, settings: &Settings) -> Vec<OutlinedSection> {
+    blocks.iter_mut().for_each(promote);
+    let mut heads = heads(&blocks);
+    join_series(&mut blocks, &mut heads);
+    let mut outliner = Outliner {
+        settings,
+        path: Vec::new(),
+        done: Vec::new(),
+        pending: None,
+        joiner: Joiner::new(settings.passage_chars),
+    };
+    let mut at = 0;
+    while let Some(block) = blocks.get(at) {
+        let end = end_of(&blocks, at);
+        let below = blocks.get(at + 1..end).unwrap_or_default();
+        match heads.get(at).and_then(Option::as_ref) {
+            Some(head) if is_entry(block, head, heads.get(at + 1..end).unwrap_or_default()) => {
+                outliner.entry(block, head, below);
+                at = end;
+            }
+            head => {
+                outliner.plain(block, head);
+                at += 1;
+            }
+        }
+    }
+    outliner.finish()
+}
+
+/// Turns a paragraph that contains only a code (`Error code: 21211`) into a heading.
+fn promote(block: &mut DocumentBlock) {
+    if block.depth == FLOW
+        && let BlockKind::Prose(text) = &mut block.kind
+        && heads::sentence_head(text).is_some_and(|head| head.is_only_code())
+    {
+        *block = DocumentBlock { depth: BOLD_LINE, kind: BlockKind::Heading(std::mem::take(text)) };
+    }
+}
+
+/// Returns the codes that each block defines. Items and paragraphs do not define a code that has a heading of its own.
+fn heads(blocks: &[DocumentBlock]) -> Vec<Option<PassageHead>> {
+    let mut heads: Vec<Option<PassageHead>> = blocks.iter().map(DocumentBlock::head).collect();
+    let titles = blocks.iter().zip(&heads).filter(|(block, _)| matches!(block.kind, BlockKind::Heading(_)));
+    let titled: HashSet<String> = titles.filter_map(|(_, head)| Some(head.as_ref()?.codes.clone())).flatten().collect();
+    adopt(blocks, &mut heads);
+    join_siblings(blocks, &mut heads);
+    for (block, head) in blocks.iter().zip(&mut heads) {
+        if matches!(block.kind, BlockKind::Item(_) | BlockKind::Prose(_)) {
+            head.take_if(|head| head.codes.iter().all(|code| titled.contains(code)));
+        }
+    }
+    heads
+}
+
+/// Assigns the code in a line below (`Code: 21211`) to a heading without a code, if it is the only one.
+fn adopt(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
+    for at in 0..blocks.len() {
+        let is_title =
+            matches!(blocks.get(at), Some(DocumentBlock { kind: BlockKind::Heading(_), depth }) if *depth < BOLD_LINE);
+        if !is_title || heads.get(at).is_some_and(Option::is_some) {
+            continue;
+        }
+        let below = heads.get(at + 1..end_of(blocks, at)).unwrap_or_default();
+        let first = below.iter().take(CODE_SEARCH_BLOCKS).flatten().find(|head| head.is_only_code()).cloned();
+        let only = below.iter().flatten().filter(|head| head.is_only_code()).take(LEAST_LIST).count() < LEAST_LIST;
+        if let (Some(first), true, Some(head)) = (first, only, heads.get_mut(at)) {
+            *head = Some(PassageHead { alone: false, ..first });
+        }
+    }
+}
+
+/// Treats a heading that is a short number as a code if headings of the same level are codes (`7` beside `21211`).
+fn join_siblings(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
+    let mut strong = [0; BOLD_LINE + 1];
+    for (block, head) in blocks.iter().zip(heads.iter()) {
+        if head.as_ref().is_some_and(|head| head.strength == CodeLikelihood::Strong)
+            && let Some(count) = strong.get_mut(block.depth)
+        {
+            *count += 1;
+        }
+    }
+    for (block, head) in blocks.iter().zip(heads) {
+        let BlockKind::Heading(title) = &block.kind else { continue };
+        if head.is_none() && strong.get(block.depth).is_some_and(|count| *count >= LEAST_LIST) {
+            *head = heads::number_head(title);
+        }
+    }
+}
+
+/// Treats list items or paragraphs of one section and depth as definitions if at least half of them start with codes.
+fn join_series(blocks: &mut [DocumentBlock], heads: &mut [Option<PassageHead>]) {
+    let mut members: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
+    let mut section = 0;
+    for (at, block) in blocks.iter().enumerate() {
+        match block.kind {
+            BlockKind::Heading(_) => section = at,
+            BlockKind::Item(_) => members.entry((section, block.depth, true)).or_default().push(at),
+            BlockKind::Prose(_) => members.entry((section, block.depth, false)).or_default().push(at),
+            BlockKind::Row(_) | BlockKind::Code(_) => {}
+        }
+    }
+    for members in members.into_values() {
+        let begins = |at: &usize| match &blocks.get(*at)?.kind {
+            BlockKind::Item(text) | BlockKind::Prose(text) => heads::series_head(text).map(|head| (*at, head)),
+            _ => None,
+        };
+        let found: Vec<(usize, PassageHead)> = members.iter().filter_map(begins).collect();
+        let evident = found.iter().map(|(_, head)| head).filter(|head| head.strength == CodeLikelihood::Strong);
+        let codes: BTreeSet<&[String]> = evident.map(|head| head.codes.as_slice()).collect();
+        if codes.len() < LEAST_SERIES || 2 * found.len() < members.len() {
+            continue;
+        }
+        for (at, head) in found {
+            if let (Some(own), Some(block)) = (heads.get_mut(at), blocks.get_mut(at)) {
+                own.get_or_insert(head);
+                if let BlockKind::Prose(text) = &mut block.kind {
+                    block.kind = BlockKind::Item(std::mem::take(text));
+                }
+            }
+        }
+    }
+}
+
+/// Returns the end of the blocks that belong to the block at `at`.
+fn end_of(blocks: &[DocumentBlock], at: usize) -> usize {
+    let depth = blocks.get(at).map_or(0, |block| block.depth);
+    let behind = blocks.iter().enumerate().skip(at + 1);
+    behind.take_while(|(_, block)| block.depth > depth).last().map_or(at + 1, |(last, _)| last + 1)
+}
+
+/// Whether a block and the blocks below it form one entry. This is not the case if the blocks below define a list of
+/// codes at least as likely as its own.
+fn is_entry(block: &DocumentBlock, head: &PassageHead, below: &[Option<PassageHead>]) -> bool {
+    if matches!(block.kind, BlockKind::Prose(_))
+        || head.strength == CodeLikelihood::Name && matches!(block.kind, BlockKind::Heading(_))
+    {
+        return false;
+    }
+    // Below an HTTP status there may be the codes of all errors that have it.
+    let least = if is_status(head) { head.strength.min(CodeLikelihood::Weak) } else { head.strength };
+    let others = below.iter().flatten().filter(|other| other.strength >= least && other.codes != head.codes);
+    others.take(LEAST_LIST).count() < LEAST_LIST
+}
+
+/// Whether a head is an HTTP status of a failure.
+fn is_status(head: &PassageHead) -> bool {
+    head.codes.iter().all(|code| code.len() == 3 && code.starts_with(['4', '5']) && is_integer(code))
+}
+
+struct Outliner<'a> {
+    settings: &'a Settings,
+    /// Enclosing headings of the next block, with their depths.
+    path: Vec<(usize, String)>,
+    done: Vec<OutlinedSection>,
+    joiner: Joiner,
+    /// Heading that starts the next passage, if that is prose.
+    pending: Option<PendingHeading>,
+}
+
+struct PendingHeading {
+    depth: usize,
+    title: String,
+    head: Option<PassageHead>,
+}
+
+impl PendingHeading {
+    /// Whether the heading is needed only in the path of the content below.
+    fn is_context(&self) -> bool {
+        self.depth < BOLD_LINE && self.head.as_ref().is_none_or(|head| head.strength == CodeLikelihood::Name)
+    }
+}
+
+impl Outliner<'_> {
+    fn entry(&mut self, block: &DocumentBlock, head: &PassageHead, below: &[DocumentBlock]) {
+        if matches!(block.kind, BlockKind::Heading(_)) {
+            self.leave(block.depth);
+        }
+        self.pending.take_if(|pending| pending.is_context());
+        self.begin();
+        self.joiner.flush();
+        let pieces = entry(block, head, below, self.settings.entry_chars);
+        self.joiner.done.extend(pieces.into_iter().map(PassagePart::Passage));
+    }
+
+    fn plain(&mut self, block: &DocumentBlock, head: Option<&PassageHead>) {
+        if let BlockKind::Heading(title) = &block.kind {
+            self.leave(block.depth);
+            self.path.push((block.depth, title.clone()));
+            self.pending = Some(PendingHeading { depth: block.depth, title: title.clone(), head: head.cloned() });
+            return;
+        }
+        self.begin();
+        match &block.kind {
+            BlockKind::Item(text) | BlockKind::Prose(text) => self.joiner.add_prose(text),
+            // A sample explains nothing, and a heading was handled above.
+            BlockKind::Heading(_) | BlockKind::Code(_) => {}
+            BlockKind::Row(record) => {
+                self.joiner.flush();
+                self.joiner.add(&record.lines().join("\n"), &[]);
+                self.joiner.flush();
+            }
+        }
+    }
+
+    /// Starts a passage with the pending heading.
+    fn begin(&mut self) {
+        if let Some(PendingHeading { title, head, .. }) = self.pending.take() {
+            self.joiner.flush();
+            self.joiner.add(&title, head.as_ref().map_or(&[], |head| &head.codes));
+        }
+    }
+
+    /// Ends the section and all headings that do not enclose one of `depth`.
+    fn leave(&mut self, depth: usize) {
+        self.pending.take_if(|pending| pending.depth < depth && pending.is_context());
+        self.end_section();
+        self.path.retain(|(above, _)| *above < depth);
+    }
+
+    fn end_section(&mut self) {
+        self.begin();
+        self.joiner.flush();
+        let parts = std::mem::take(&mut self.joiner.done);
+        if parts.is_empty() {
+            return;
+        }
+        // A bold line is a heading for its paragraphs, but too minor for the section path.
+        let path = self.path.iter().filter(|(depth, _)| *depth < BOLD_LINE).map(|(_, title)| title.clone()).collect();
+        match self.done.last_mut() {
+            Some(last) if last.path == path => last.parts.extend(parts),
+            _ => self.done.push(OutlinedSection { path, parts }),
+        }
+    }
+
+    fn finish(mut self) -> Vec<OutlinedSection> {
+        self.end_section();
+        self.done
+    }
+}

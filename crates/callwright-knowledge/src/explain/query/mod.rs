@@ -1,0 +1,657 @@
+//! Failed outcome → query against the documentation.
+
+pub(crate) mod envelope;
+mod member_names;
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value};
+
+use crate::explain::failures::body_words::{is_absent, reason_of};
+use crate::explain::index::codes::{is_code_like, is_integer, normal_form, words};
+use crate::explain::index::spellings::{derived, fragment_of_link, last_of_link};
+use callwright_common::json::scalar_text;
+use callwright_common::text::{beginning, letters};
+use callwright_search::retrieval::is_stop_word;
+use callwright_types::Outcome;
+use envelope::{BodyMember, Envelope};
+use member_names::{Meaning, meaning};
+
+/// Maximum number of characters of a body's text in the query; longer errors add no information.
+const MAX_TEXT_CHARS: usize = 2_000;
+
+/// Maximum number of members and elements of a body that are examined.
+const MAX_VALUES: usize = 2_000;
+
+/// Maximum nesting depth of a body that is examined.
+const MAX_DEPTH: usize = 12;
+
+/// Maximum number of codes in a query; a body with more is a list of something else.
+const MAX_CODES: usize = 100;
+
+/// Minimum number of digits of a number in a message that may be a code without an announcing word.
+const LEAST_DIGITS: usize = 3;
+
+/// Minimum number of digits in a word with letters that make it an id.
+const DIGITS_OF_AN_ID: usize = 3;
+
+/// Query derived from a failed outcome.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FailureQuery {
+    /// Distinct codes, each with its highest rank.
+    pub(crate) codes: Vec<CandidateCode>,
+    /// Parameters that the body names, in normal form.
+    pub(crate) names: Vec<String>,
+    /// Words of the body's messages. Filler words are used only if there are no others.
+    pub(crate) words: String,
+    /// Unchanged messages, for the embedder.
+    pub(crate) message_text: String,
+    /// Each message of the body, the first ones.
+    pub(crate) messages: Vec<String>,
+    /// Whether the messages consist of words that occur in any failure.
+    pub(crate) is_vague: bool,
+    /// HTTP status, if it indicates a failure.
+    pub(crate) status: Option<u16>,
+    /// Whether the body is empty or only repeats the status.
+    pub(crate) repeats_status: bool,
+}
+
+/// Possible code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CandidateCode {
+    /// Code in normal form.
+    pub(crate) name: String,
+    /// Evidence that it is a code.
+    pub(crate) evidence: CodeEvidence,
+    /// Whether the name of its member is that of a code.
+    pub(crate) is_named: bool,
+}
+
+/// Evidence that a text is a code, the weakest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CodeEvidence {
+    /// Number in a message.
+    Number,
+    /// Word in a message that resembles a code. Names are similar (`OAuth2`).
+    Word,
+    /// Part of a value in the place of a code (`4711` of `ERR-4711`), or the end of a link.
+    Derived,
+    /// Value in the place of a code.
+    Member,
+}
+
+/// Builds the query. Argument values that the body repeats come from the model and explain nothing, so they are
+/// ignored. Constant members of the API's envelope count only if the body has nothing else.
+pub(crate) fn query(outcome: &Outcome, arguments: &Map<String, Value>, envelope: &Envelope) -> FailureQuery {
+    let Outcome::Answered(answer) = outcome else { return FailureQuery::default() };
+    let mut reader = FailureQueryReader::new(answer.status, arguments);
+    reader.envelope = Some(envelope);
+    reader.body(&answer.body);
+    if reader.skips_all() {
+        reader = FailureQueryReader::new(answer.status, arguments);
+        reader.body(&answer.body);
+    }
+    reader.finish()
+}
+
+/// Builds the query for a `tool` message, whose status is unknown.
+pub(crate) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> FailureQuery {
+    let mut reader = FailureQueryReader::new(UNKNOWN_STATUS, arguments);
+    reader.body(message.as_bytes());
+    reader.finish()
+}
+
+/// Counts the members of an error body for the envelope of its API.
+pub(crate) fn learn(envelope: &mut Envelope, body: &[u8]) {
+    let Ok(body) = serde_json::from_slice::<Value>(body) else { return };
+    let mut members = Vec::new();
+    collect(&body, "", "", 0, &mut members);
+    let total = members.iter().fold(0, |total, member| total ^ skeleton_hash(member));
+    envelope.learn(members, |member| total ^ skeleton_hash(member));
+}
+
+/// Collects the scalar members of a body, the first ones, without those that differ in every failure.
+fn collect(value: &Value, path: &str, name: &str, depth: usize, members: &mut Vec<BodyMember>) {
+    if depth > MAX_DEPTH || members.len() >= MAX_LEARNED_MEMBERS || meaning(name) == Meaning::Noise {
+        return;
+    }
+    match value {
+        Value::Object(inner) => {
+            for (name, value) in inner {
+                collect(value, &format!("{path}/{name}"), name, depth + 1, members);
+            }
+        }
+        Value::Array(elements) => {
+            elements.iter().for_each(|element| collect(element, path, name, depth + 1, members));
+        }
+        scalar => {
+            members.extend(scalar_text(scalar).map(|value| BodyMember { path: path.to_owned(), value }));
+        }
+    }
+}
+
+/// Hash of a member without words that contain digits, which may be ids.
+fn skeleton_hash(member: &BodyMember) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    member.path.hash(&mut hasher);
+    let is_code = member.value.len() <= MAX_SHORT_VALUE;
+    for word in member.value.split_whitespace() {
+        if is_code || !word.bytes().any(|byte| byte.is_ascii_digit()) {
+            word.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// Maximum number of members of a body that are counted for the envelope.
+const MAX_LEARNED_MEMBERS: usize = 100;
+
+/// Maximum length in bytes of a value that may be a code rather than an id.
+const MAX_SHORT_VALUE: usize = 8;
+
+/// Maximum length in bytes of a message that spells out a code.
+const MAX_CODE_WORDS_BYTES: usize = 100;
+
+/// Maximum number of messages that are compared with the documentation.
+const MAX_MESSAGES: usize = 8;
+
+/// Status that does not indicate a failure.
+const UNKNOWN_STATUS: u16 = 200;
+
+struct FailureQueryReader<'a> {
+    query: FailureQuery,
+    /// Words that occur in any failure.
+    filler: String,
+    status: u16,
+    parameters: Vec<(&'a str, String)>,
+    echoes: HashSet<String>,
+    values_left: usize,
+    /// Constant members of the API, which are skipped.
+    envelope: Option<&'a Envelope>,
+    /// Path of the member that is read.
+    path: String,
+    skipped: bool,
+    /// Remaining number of characters of text, including filler words.
+    chars_left: usize,
+}
+
+impl<'a> FailureQueryReader<'a> {
+    fn new(status: u16, arguments: &'a Map<String, Value>) -> Self {
+        let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
+        let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
+        let query = FailureQuery { status: (status >= 400).then_some(status), ..FailureQuery::default() };
+        Self {
+            query,
+            filler: String::new(),
+            status,
+            parameters,
+            echoes,
+            values_left: MAX_VALUES,
+            envelope: None,
+            path: String::new(),
+            skipped: false,
+            chars_left: MAX_TEXT_CHARS,
+        }
+    }
+
+    fn body(&mut self, body: &[u8]) {
+        match serde_json::from_slice::<Value>(body) {
+            Ok(body) => self.read("", &body, 0),
+            // A UTF-8 character has at most four bytes.
+            Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * MAX_TEXT_CHARS).unwrap_or(body))),
+        }
+    }
+
+    fn read(&mut self, name: &str, value: &Value, depth: usize) {
+        if depth > MAX_DEPTH || self.values_left == 0 {
+            return;
+        }
+        self.values_left -= 1;
+        self.name(name);
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    let outer = self.path.len();
+                    self.path.push('/');
+                    self.path.push_str(name);
+                    self.read(name, value, depth + 1);
+                    self.path.truncate(outer);
+                }
+            }
+            Value::Array(elements) => elements.iter().for_each(|value| self.read(name, value, depth + 1)),
+            scalar if self.is_constant(scalar) => self.skipped = true,
+            Value::String(text) => self.string(name, text, depth),
+            Value::Number(number) => self.number(name, number),
+            _ => {}
+        }
+    }
+
+    fn is_constant(&self, value: &Value) -> bool {
+        let Some(envelope) = self.envelope else { return false };
+        scalar_text(value).is_some_and(|value| envelope.is_constant(&BodyMember { path: self.path.clone(), value }))
+    }
+
+    /// Whether constant members are all that the body has.
+    fn skips_all(&self) -> bool {
+        self.skipped && self.query.codes.is_empty() && self.query.messages.is_empty() && self.query.names.is_empty()
+    }
+
+    fn number(&mut self, name: &str, number: &serde_json::Number) {
+        match meaning(name) {
+            Meaning::Code => self.named_code(&number.to_string()),
+            Meaning::Kind => self.code(&number.to_string(), CodeEvidence::Member),
+            Meaning::Status => {
+                let status = number.as_u64().and_then(|status| u16::try_from(status).ok());
+                let status = status.filter(|status| (400..600).contains(status));
+                self.query.status = self.query.status.or(status);
+                // A number that is no HTTP status is a code of the API.
+                if status.is_none() {
+                    self.named_code(&number.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn string(&mut self, name: &str, text: &str, depth: usize) {
+        if let Some(inner) = inner_json(text) {
+            return self.read(name, &inner, depth + 1);
+        }
+        let meaning = meaning(name);
+        match meaning {
+            Meaning::Noise => return,
+            // A type that is the address of a page names the error in its last part.
+            Meaning::Kind if text.contains("://") => return self.link_of_kind(text),
+            Meaning::Link => return self.link(text),
+            Meaning::Parameter => self.parameter(text),
+            _ => {}
+        }
+        let one_word = !text.trim().contains(char::is_whitespace);
+        let is_code = one_word && (is_code_like(text) || text.contains("://"));
+        match meaning {
+            Meaning::Code | Meaning::Status => self.named_code(text),
+            Meaning::Kind => self.code(text, CodeEvidence::Member),
+            _ if is_code => self.code(text, CodeEvidence::Member),
+            _ => return self.text(text),
+        }
+        derived(text).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
+        if is_code { self.names_of(text) } else { self.text(text) }
+    }
+
+    /// Reads the parameters that a code names: `/items/0/price`.
+    fn names_of(&mut self, text: &str) {
+        words(text).for_each(|word| self.name(word));
+        if text.contains("://") {
+            self.link(text);
+        }
+    }
+
+    /// Reads a message, or a code in the place of one.
+    fn text(&mut self, text: &str) {
+        if self.repeats_code(text) {
+            self.query.messages.push(text.to_owned());
+            self.filler.push_str(text);
+            return;
+        }
+        let text = beginning(text, self.chars_left);
+        // One more for the separator.
+        self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
+        text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
+        if !text.trim().is_empty() {
+            self.query.message_text.push_str(text);
+            self.query.message_text.push(' ');
+            if self.query.messages.len() < MAX_MESSAGES {
+                self.query.messages.push(text.to_owned());
+            }
+        }
+        let mut before = "";
+        for (at, word) in words(text).enumerate() {
+            self.name(word);
+            self.query.repeats_status |= self.query.status.is_some() && *word == self.status.to_string();
+            self.word_as_code(word, before, at == 0);
+            if is_search_word(word) && !self.is_echo(word) {
+                let words = if is_filler(word) { &mut self.filler } else { &mut self.query.words };
+                words.push_str(word);
+                words.push(' ');
+            }
+            before = word;
+        }
+    }
+
+    /// Whether a message only spells out a code of the body: `Depot closed` beside `depot_closed`.
+    fn repeats_code(&self, text: &str) -> bool {
+        let is_short = text.len() <= MAX_CODE_WORDS_BYTES && text.contains(' ');
+        is_short && {
+            let message = letters(text);
+            self.query.codes.iter().any(|code| letters(&code.name) == message)
+        }
+    }
+
+    fn word_as_code(&mut self, word: &str, before: &str, first: bool) {
+        if self.is_echo(word) {
+            return;
+        }
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        let numeric = is_integer(word);
+        let announced = announces_code(before) && (numeric || is_code_like(word));
+        let evidence = match (announced, numeric) {
+            (true, _) => CodeEvidence::Member,
+            // Case `4711: the widget is gone`.
+            (false, true) if first && digits >= LEAST_DIGITS => CodeEvidence::Derived,
+            (false, true) if digits >= LEAST_DIGITS => CodeEvidence::Number,
+            (false, false) if is_code_like(word) => CodeEvidence::Word,
+            _ => return,
+        };
+        if announced {
+            self.named_code(word);
+        } else {
+            self.code(word, evidence);
+        }
+        // Numbers inside identifiers are no codes.
+        if !numeric && announced {
+            derived(word).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
+        }
+    }
+
+    fn link_of_kind(&mut self, link: &str) {
+        self.link(link);
+        let part = fragment_of_link(link).or_else(|| last_of_link(link)).and_then(normal_form);
+        self.query
+            .codes
+            .iter_mut()
+            .filter(|code| Some(&code.name) == part.as_ref())
+            .for_each(|code| code.is_named = true);
+    }
+
+    fn link(&mut self, link: &str) {
+        for part in [fragment_of_link(link), last_of_link(link)].into_iter().flatten() {
+            self.code(part, CodeEvidence::Derived);
+        }
+    }
+
+    /// Adds the value of a member whose name is that of a code.
+    fn named_code(&mut self, text: &str) {
+        self.code(text, CodeEvidence::Member);
+        if let Some(name) = normal_form(text) {
+            self.query.codes.iter_mut().filter(|code| code.name == name).for_each(|code| code.is_named = true);
+        }
+    }
+
+    /// Adds a code, unless it means "no error" (zero), repeats the status, or repeats an argument.
+    fn code(&mut self, text: &str, evidence: CodeEvidence) {
+        let Some(name) = normal_form(text) else { return };
+        if is_absent(&name) || name == self.status.to_string() || self.echoes.contains(&name) {
+            return;
+        }
+        let codes = &mut self.query.codes;
+        if let Some(existing) = codes.iter_mut().find(|code| code.name == name) {
+            existing.evidence = existing.evidence.max(evidence);
+        } else if codes.len() < MAX_CODES {
+            codes.push(CandidateCode { name, evidence, is_named: false });
+        }
+    }
+
+    /// Adds a parameter of the call that the body names.
+    fn name(&mut self, word: &str) {
+        let Some(word) = normal_form(word) else { return };
+        let last = word.rsplit(['.', '/']).next().unwrap_or_default();
+        if self.parameters.iter().any(|(_, parameter)| parameter == &word || parameter == last) {
+            self.push_name(last.to_owned());
+        }
+    }
+
+    /// Adds the parameter that the body itself refers to: `body.start_date`, `/items/0/price`.
+    fn parameter(&mut self, text: &str) {
+        let last = text.rsplit(['.', '/']).find(|part| part.chars().any(char::is_alphabetic));
+        if let Some(name) = last.and_then(normal_form) {
+            self.push_name(name);
+        }
+    }
+
+    fn push_name(&mut self, name: String) {
+        if self.query.names.len() < MAX_CODES && !self.query.names.contains(&name) {
+            self.query.names.push(name);
+        }
+    }
+
+    fn is_echo(&self, word: &str) -> bool {
+        normal_form(word).is_some_and(|word| self.echoes.contains(&word))
+    }
+
+    fn finish(mut self) -> FailureQuery {
+        if self.query.words.is_empty() {
+            self.query.is_vague = !self.filler.is_empty();
+            self.query.words = self.filler;
+        }
+        let has_codes = self.query.codes.iter().any(|code| code.evidence >= CodeEvidence::Derived);
+        if self.query.words.is_empty() && !has_codes {
+            self.query.repeats_status = self.query.status.is_some();
+            self.query.is_vague = self.query.status.is_some();
+            self.query.words = self.query.status.and_then(reason_of).unwrap_or_default().to_owned();
+        }
+        if self.query.message_text.is_empty() {
+            self.query.message_text.clone_from(&self.query.words);
+        }
+        self.query
+    }
+}
+
+/// Parses the JSON in a string, such as another API's response that an error quotes.
+fn inner_json(text: &str) -> Option<Value> {
+    let text = text.trim();
+    let is_json_like = text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']');
+    is_json_like.then(|| serde_json::from_str(text).ok()).flatten()
+}
+
+/// Whether a code follows this word: "error 20000", "code: 17".
+fn announces_code(word: &str) -> bool {
+    matches!(
+        word.to_ascii_lowercase().as_str(),
+        "code" | "error" | "errno" | "err" | "errorcode" | "error_code" | "no" | "status"
+    )
+}
+
+/// Whether a word occurs in any failure and therefore does not distinguish one.
+fn is_filler(word: &str) -> bool {
+    // Also matches the closing tag of an element.
+    FILLER.contains(&word.trim_matches(|mark: char| !mark.is_alphanumeric()).to_ascii_lowercase().as_str())
+}
+
+const FILLER: [&str; 74] = [
+    "error",
+    "errors",
+    "bad",
+    "request",
+    "requests",
+    "failed",
+    "fails",
+    "fail",
+    "failure",
+    "failures",
+    "exception",
+    "api",
+    "api_error",
+    "http",
+    "status",
+    "code",
+    "message",
+    "response",
+    "please",
+    "went",
+    "wrong",
+    "something",
+    "unexpected",
+    "unknown",
+    "occurred",
+    "occurs",
+    "condition",
+    "generic",
+    "general",
+    "possible",
+    "impossible",
+    "complete",
+    "completed",
+    "operation",
+    "contact",
+    "support",
+    "time",
+    "try",
+    "again",
+    "later",
+    "internal",
+    "problem",
+    "issue",
+    "issues",
+    "reference",
+    "work",
+    "oops",
+    "sorry",
+    "happened",
+    "encountered",
+    "process",
+    "processed",
+    "processing",
+    "perform",
+    "performed",
+    "execute",
+    "executed",
+    "could",
+    "cannot",
+    "unable",
+    "has",
+    "have",
+    "had",
+    "did",
+    "does",
+    "not",
+    "that",
+    "this",
+    "been",
+    "while",
+    "your",
+    "you",
+    "because",
+    "moment",
+];
+
+/// Whether a word is useful for the search: no stop word, no id, and no number, which is matched as a code.
+fn is_search_word(word: &str) -> bool {
+    let number = word.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    !number && !is_id(word) && !is_stop_word(&word.to_lowercase())
+}
+
+/// Whether a word is the id of a request, record or trace: letters and digits mixed.
+fn is_id(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    digits >= DIGITS_OF_AN_ID && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use callwright_types::outcome::ApiAnswer;
+
+    fn query_of(status: u16, body: &str, arguments: Value) -> FailureQuery {
+        let answer = ApiAnswer::new(status, body.to_owned());
+        query(&Outcome::Answered(answer), arguments.as_object().unwrap(), &Envelope::default())
+    }
+
+    fn codes(query: &FailureQuery) -> Vec<(&str, CodeEvidence)> {
+        query.codes.iter().map(|code| (code.name.as_str(), code.evidence)).collect()
+    }
+
+    #[test]
+    fn codes_are_extracted_from_prefixes_links_and_markup() {
+        let cases = [
+            (r#"{"errorCode":"ERR-4711"}"#, vec![("err-4711", CodeEvidence::Member), ("4711", CodeEvidence::Derived)]),
+            (
+                r#"{"code":7,"more_info":"https://docs.example.com/errors/4711?x=1"}"#,
+                vec![("7", CodeEvidence::Member), ("4711", CodeEvidence::Derived)],
+            ),
+            (r#"{"message":"{\"code\":4711}"}"#, vec![("4711", CodeEvidence::Member)]),
+            (
+                "<Error><Code>NoSuchKey</Code><RequestId>1a2b3c</RequestId></Error>",
+                vec![
+                    ("nosuchkey", CodeEvidence::Member),
+                    ("requestid", CodeEvidence::Word),
+                    ("1a2b3c", CodeEvidence::Word),
+                ],
+            ),
+            ("4711: gone, at 5000 of 9", vec![("4711", CodeEvidence::Derived), ("5000", CodeEvidence::Number)]),
+        ];
+        for (body, expected) in cases {
+            let found = query_of(400, body, json!({}));
+            let known: Vec<_> = codes(&found).into_iter().filter(|code| expected.contains(code)).collect();
+            assert_eq!(known, expected, "{body}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn ids_and_times_are_not_searched_for() {
+        let body = r#"{"message":"Order a1b2c3d4 is gone","request_id":"lost","timestamp":"Monday"}"#;
+        assert_eq!(query_of(404, body, json!({})).words, "Order gone ");
+    }
+
+    #[test]
+    fn the_status_in_a_body_counts_if_the_http_status_is_no_failure() {
+        assert_eq!(query_of(200, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(422));
+        assert_eq!(query_of(400, r#"{"status":422,"message":"x"}"#, json!({})).status, Some(400));
+    }
+
+    #[test]
+    fn codes_are_taken_from_code_members_and_from_messages() {
+        let body =
+            r#"{"info_code":"20000","error":{"type":"invalid_request","message":"See E_FIELDS, error 4711 at 30 km"}}"#;
+        let found = query_of(200, body, json!({}));
+        let expected = [
+            ("20000", CodeEvidence::Member),
+            ("invalid_request", CodeEvidence::Member),
+            ("e_fields", CodeEvidence::Word),
+        ];
+        assert_eq!(codes(&found), [&expected[..], &[("4711", CodeEvidence::Member)]].concat());
+    }
+
+    #[test]
+    fn zero_and_the_status_repeated_in_the_body_are_no_codes() {
+        let found = query_of(404, r#"{"code":404,"message":"gone"}"#, json!({}));
+        assert_eq!((found.codes.len(), found.status), (0, Some(404)));
+        assert!(query_of(404, r#"{"code":0,"error":"none"}"#, json!({})).codes.is_empty());
+    }
+
+    #[test]
+    fn parameters_are_found_by_name_in_members_messages_and_paths() {
+        let arguments = json!({"origin": "1,2", "mode": "fly", "start_date": "x", "q": 1});
+        let body =
+            r#"{"errors":[{"loc":["query","origin"],"msg":"bad"}],"detail":"start_date is late","path":"/body/price"}"#;
+        assert_eq!(query_of(422, body, arguments).names, ["query", "origin", "start_date", "price"]);
+    }
+
+    #[test]
+    fn repeated_argument_values_and_stop_words_are_not_searched_for() {
+        let found = query_of(400, r#"{"message":"The city AB_12 is not known to Atlantis"}"#, json!({"city": "AB_12"}));
+        assert_eq!((found.words.as_str(), found.codes.len()), ("city known Atlantis ", 0));
+    }
+
+    #[test]
+    fn text_that_is_no_json_is_read_as_text() {
+        let found = query_of(500, "Upstream said ECONNRESET", json!({}));
+        assert_eq!(codes(&found), [("econnreset", CodeEvidence::Word)]);
+    }
+
+    #[test]
+    fn an_empty_body_is_searched_for_by_the_reason_phrase() {
+        assert_eq!(query_of(409, "", json!({})).words, "Conflict");
+        assert_eq!(query_of(204, "", json!({})), FailureQuery::default());
+    }
+
+    #[test]
+    fn deep_and_wide_bodies_are_bounded() {
+        let wide = format!("[{}]", vec![r#"{"code":"A_1","message":"x y z"}"#; 10_000].join(","));
+        assert!(query_of(400, &wide, json!({})).words.len() <= MAX_TEXT_CHARS + 10);
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
+        assert!(query_of(400, &deep, json!({})).codes.is_empty());
+    }
+}
