@@ -21,15 +21,13 @@ mod sample_documents_tests;
 mod settings;
 #[cfg(test)]
 mod shared_data_tests;
+mod word_list;
 
 pub use documents::operation_globs::{OperationGlobs, OperationNames};
 pub use documents::{
     DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
 };
 pub use explanation::{ClientTool, DeferredDocs, Explainer, OperationDocs, ToolExplanation};
-pub use failures::{
-    FailureEvidence, FailureKind, FailureVerdict, PROMISE_RULES, RULES, ReportedFailure, Rule, TEXT_RULES, TextRule,
-    ToolMessage, recognise,
-};
+pub use failures::{FailureEvidence, FailureKind, FailureVerdict, ReportedFailure, ToolMessage, recognise};
 pub use passages::pieces::Piece;
 pub use settings::Settings;

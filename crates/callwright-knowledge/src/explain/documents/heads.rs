@@ -2,29 +2,14 @@
 
 use super::labels::is_label;
 use crate::explain::index::codes::{CodeLikelihood, is_integer, normal_form, strength};
+use crate::explain::word_list::WordList;
 
 /// Maximum number of codes in a head; more codes form a list.
 const MAX_CODES: usize = 8;
 
 /// Words that announce a code (`Error 30007`, `HTTP status code 404`), in lower case.
-const ANNOUNCERS: [&str; 16] = [
-    "error",
-    "err",
-    "code",
-    "codes",
-    "errors",
-    "status",
-    "http",
-    "warning",
-    "fault",
-    "exception",
-    "response",
-    "result",
-    "return",
-    "close",
-    "reason",
-    "no",
-];
+const ANNOUNCERS: WordList =
+    WordList("error err code codes errors status http warning fault exception response result return close reason no");
 
 /// Separators between a code and its meaning.
 const SEPARATORS: [char; 7] = [':', '-', '–', '—', '|', '=', '→'];
@@ -154,7 +139,7 @@ fn leading(text: &str) -> Option<Lead<'_>> {
 fn behind_announcers(text: &str) -> (&str, bool) {
     let mut rest = text;
     while let Some((word, behind)) = rest.split_once([' ', ':', '#']) {
-        let is_announcer = ANNOUNCERS.contains(&word.trim_end_matches('.').to_ascii_lowercase().as_str());
+        let is_announcer = ANNOUNCERS.contains(&word.trim_end_matches('.').to_ascii_lowercase());
         let is_gap = word.is_empty() && rest != text;
         if !is_announcer && !is_gap {
             break;

@@ -13,12 +13,14 @@ pub(crate) enum LabelRole {
     Description,
     /// Irrelevant to the call: links, log levels, dates.
     Useless,
+    /// Another part of an entry; the label is part of the text.
+    Part,
     /// Any other role; the label is part of the text.
     Other,
 }
 
 /// Maximum number of words of a label; a longer text is a sentence.
-const MAX_LABEL_WORDS: usize = 5;
+pub(crate) const MAX_LABEL_WORDS: usize = 5;
 
 /// Returns the role of a label.
 pub(crate) fn role(label: &str) -> LabelRole {
@@ -26,174 +28,46 @@ pub(crate) fn role(label: &str) -> LabelRole {
         return LabelRole::Other;
     }
     let folded = letters(label);
-    let is = |list: &[&str]| list.contains(&folded.as_str());
-    if is(&CODES) || folded.ends_with("errorcode") {
-        LabelRole::Code(0)
-    } else if is(&USELESS) {
-        LabelRole::Useless
-    } else if is(&MESSAGES) {
-        LabelRole::Message
-    } else if is(&DESCRIPTIONS) {
-        LabelRole::Description
-    } else if folded.ends_with("code") && !is_status(&folded) {
-        LabelRole::Code(1)
-    } else if is(&NAMES) {
-        LabelRole::Code(2)
-    } else if is_status(&folded) {
-        LabelRole::Code(3)
-    } else {
-        LabelRole::Other
+    let is_status = folded.contains("status") || folded.contains("http");
+    match folded.as_str() {
+        "code" | "codes" | "errcode" | "errno" | "errornumber" | "errorid" | "closecode" | "resultcode"
+        | "responsecode" | "returncode" | "number" => LabelRole::Code(0),
+        code if code.ends_with("errorcode") => LabelRole::Code(0),
+        "docs" | "doc" | "docsurl" | "documentation" | "documentationurl" | "moreinfo" | "moreinformation" | "url"
+        | "uri" | "link" | "links" | "href" | "helpurl" | "helplink" | "loglevel" | "logtype" | "loglevels"
+        | "lastupdated" | "updatedat" | "createdat" | "icon" | "seealso" | "sidebarlabel" | "sidebarposition"
+        | "tableofcontents" | "onthispage" => LabelRole::Useless,
+        "message" | "msg" | "errormessage" | "errmsg" | "title" | "summary" | "shortdescription" | "text"
+        | "errortext" | "messagetext" | "errortitle" | "label" => LabelRole::Message,
+        "description" | "desc" | "meaning" | "explanation" | "detail" | "details" | "longdescription"
+        | "errordescription" | "definition" | "overview" | "what" | "secondarymessage" | "information" | "info"
+        | "content" => LabelRole::Description,
+        "cause" | "causes" | "possiblecauses" | "possiblecause" | "solution" | "solutions" | "possiblesolutions"
+        | "possiblesolution" | "fix" | "resolution" | "remedy" | "action" | "note" | "notes" | "warning" | "tip"
+        | "important" | "caution" | "example" | "examples" | "errors" | "parameters" | "response" | "request" => {
+            LabelRole::Part
+        }
+        code if code.ends_with("code") && !is_status => LabelRole::Code(1),
+        // A name that can serve as the code.
+        "id" | "key" | "name" | "identifier" | "constant" | "enum" | "value" | "error" | "errorname" | "errortype"
+        | "type" | "slug" | "exception" | "reason" | "parameter" | "field" | "property" | "argument" | "header" => {
+            LabelRole::Code(2)
+        }
+        _ if is_status => LabelRole::Code(3),
+        _ => LabelRole::Other,
     }
 }
 
-/// Whether the label only states that its value is a code, so that it can be omitted.
+/// Whether the label only states that its value is a code, so that it can be omitted. `vendor_error_code` states more.
 pub(crate) fn only_announces_code(label: &str) -> bool {
     let folded = letters(label);
-    CODES.contains(&folded.as_str()) || NAMES.contains(&folded.as_str()) || MESSAGES.contains(&folded.as_str())
+    matches!(role(label), LabelRole::Code(0 | 2) | LabelRole::Message)
+        && (folded == "errorcode" || !folded.ends_with("errorcode"))
 }
 
 /// Whether a word before a colon is a label and not a name that is being defined.
 pub(crate) fn is_label(word: &str) -> bool {
-    let folded = letters(word);
-    let has_label_role =
-        matches!(role(word), LabelRole::Description | LabelRole::Useless) || MESSAGES.contains(&folded.as_str());
-    has_label_role || PARTS.contains(&folded.as_str())
-}
-
-/// Labels of the code itself (folded).
-const CODES: [&str; 12] = [
-    "code",
-    "codes",
-    "errorcode",
-    "errcode",
-    "errno",
-    "errornumber",
-    "errorid",
-    "closecode",
-    "resultcode",
-    "responsecode",
-    "returncode",
-    "number",
-];
-
-/// Labels of a name that can serve as the code (folded).
-const NAMES: [&str; 19] = [
-    "id",
-    "key",
-    "name",
-    "identifier",
-    "constant",
-    "enum",
-    "value",
-    "error",
-    "errorname",
-    "errortype",
-    "type",
-    "slug",
-    "exception",
-    "reason",
-    "parameter",
-    "field",
-    "property",
-    "argument",
-    "header",
-];
-
-/// Labels of the error's short name (folded).
-const MESSAGES: [&str; 12] = [
-    "message",
-    "msg",
-    "errormessage",
-    "errmsg",
-    "title",
-    "summary",
-    "shortdescription",
-    "text",
-    "errortext",
-    "messagetext",
-    "errortitle",
-    "label",
-];
-
-/// Labels of an explanation that add no information (folded).
-const DESCRIPTIONS: [&str; 15] = [
-    "description",
-    "desc",
-    "meaning",
-    "explanation",
-    "detail",
-    "details",
-    "longdescription",
-    "errordescription",
-    "definition",
-    "overview",
-    "what",
-    "secondarymessage",
-    "information",
-    "info",
-    "content",
-];
-
-/// Labels of values that do not help to fix a call (folded).
-const USELESS: [&str; 26] = [
-    "docs",
-    "doc",
-    "docsurl",
-    "documentation",
-    "documentationurl",
-    "moreinfo",
-    "moreinformation",
-    "url",
-    "uri",
-    "link",
-    "links",
-    "href",
-    "helpurl",
-    "helplink",
-    "loglevel",
-    "logtype",
-    "loglevels",
-    "lastupdated",
-    "updatedat",
-    "createdat",
-    "icon",
-    "seealso",
-    "sidebarlabel",
-    "sidebarposition",
-    "tableofcontents",
-    "onthispage",
-];
-
-/// Further labels of an entry's parts (folded).
-const PARTS: [&str; 24] = [
-    "cause",
-    "causes",
-    "possiblecauses",
-    "possiblecause",
-    "solution",
-    "solutions",
-    "possiblesolutions",
-    "possiblesolution",
-    "fix",
-    "resolution",
-    "remedy",
-    "action",
-    "note",
-    "notes",
-    "warning",
-    "tip",
-    "important",
-    "caution",
-    "example",
-    "examples",
-    "errors",
-    "parameters",
-    "response",
-    "request",
-];
-
-fn is_status(folded: &str) -> bool {
-    folded.contains("status") || folded.contains("http")
+    matches!(role(word), LabelRole::Description | LabelRole::Useless | LabelRole::Message | LabelRole::Part)
 }
 
 #[cfg(test)]
@@ -213,7 +87,7 @@ mod tests {
             ("Meaning", LabelRole::Description),
             ("log_level", LabelRole::Useless),
             ("moreInfo", LabelRole::Useless),
-            ("Possible causes", LabelRole::Other),
+            ("Possible causes", LabelRole::Part),
             ("", LabelRole::Other),
         ];
         for (label, expected) in cases {

@@ -10,7 +10,7 @@ use tokio::sync::OnceCell;
 
 use crate::explain::Settings;
 use crate::explain::documents::Section;
-use crate::explain::failures::{FailureKind, FailureVerdict, ParsedOutcome, is_failure, shortfall, suspected_code};
+use crate::explain::failures::{FailureKind, FailureVerdict, is_failure, shortfall, suspected_code};
 use crate::explain::index::codes::normal_form;
 use crate::explain::index::passage_vectors::MessageSimilarity;
 use crate::explain::index::{Index, IndexedPassage, PassageIndexBuilder};
@@ -206,15 +206,16 @@ impl Explainer {
         rules: &[FailureRule],
     ) -> Option<FailureKind> {
         let tool = format!("{}/{}", operation.toolset, operation.tool);
-        let suspected = {
-            let parsed = ParsedOutcome::new(outcome);
-            match is_failure(&parsed, &tool, rules) {
-                FailureVerdict::Failed(kind) => return Some(kind),
-                FailureVerdict::Fine => return None,
-                FailureVerdict::Undecided => suspected_code(&parsed),
-            }
+        let json = match outcome {
+            Outcome::Answered(answer) => serde_json::from_slice(&answer.body).ok(),
+            _ => None,
         };
-        if let Some(code) = suspected
+        match is_failure(outcome, json.as_ref(), &tool, rules) {
+            FailureVerdict::Failed(kind) => return Some(kind),
+            FailureVerdict::Fine => return None,
+            FailureVerdict::Undecided => {}
+        }
+        if let Some(code) = suspected_code(json.as_ref())
             && let Some(normal) = normal_form(&code)
             && self.is_documented_error(operation, &normal).await
         {

@@ -1,60 +1,28 @@
 //! Classifies JSON values as errors: by rules for objects, inside framework envelopes, or because all items are errors.
 
+use crate::explain::word_list::WordList;
 use serde_json::{Map, Value};
 
 use super::body_words::is_absent;
-use super::error_rules::{RULES, Rule};
-use super::evidence::{FailureEvidence, Finding};
+use super::error_rules::RULES;
 use super::substance::{member, members, substance};
-use super::text::text_failure;
+use super::text_rules::text_failure;
+use super::{FailureEvidence, Finding};
 use callwright_common::text::letters;
 
 /// Maximum number of nested envelopes that are opened; frameworks wrap twice, sometimes three times.
 const MAX_ENVELOPES: usize = 4;
 
 /// Members in which frameworks and tools wrap a tool's result.
-const ENVELOPES: &[&str] = &[
-    "result",
-    "results",
-    "data",
-    "response",
-    "output",
-    "content",
-    "body",
-    "text",
-    "value",
-    "toolresult",
-    "tooloutput",
-    "observation",
-    "return",
-];
+const ENVELOPES: WordList =
+    WordList("result results data response output content body text value toolresult tooloutput observation return");
 
 /// Members that may accompany the content of an envelope (names folded): the tool, the call and the kind of the
 /// content.
-const ENVELOPE_COMPANIONS: &[&str] = &[
-    "type",
-    "role",
-    "id",
-    "name",
-    "tool",
-    "toolname",
-    "callid",
-    "toolcallid",
-    "tooluseid",
-    "iserror",
-    "status",
-    "statuscode",
-    "success",
-    "ok",
-    "error",
-    "errors",
-    "meta",
-    "metadata",
-    "headers",
-    "statustext",
-    "kind",
-    "event",
-];
+const ENVELOPE_COMPANIONS: WordList = WordList(
+    "type role id name tool toolname callid toolcallid tooluseid iserror status statuscode success ok error \
+     errors meta metadata headers statustext kind event",
+);
 
 /// Members in which batch responses list the responses of their items.
 const BATCHES: &[&str] = &["results", "responses", "items", "operations", "answers"];
@@ -78,14 +46,14 @@ fn value_failure(value: &Value, levels: usize) -> Option<Finding> {
 
 fn object_failure(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     matching_rule(body)
-        .map(|rule| (rule.name, FailureEvidence::Form))
+        .map(|rule| (rule, FailureEvidence::Form))
         .or_else(|| batch_failure(body))
         .or_else(|| envelope_failure(body, levels))
         .or_else(|| text_member_failure(body))
 }
 
-fn matching_rule(body: &Map<String, Value>) -> Option<&'static Rule> {
-    RULES.iter().find(|rule| (rule.holds)(body))
+fn matching_rule(body: &Map<String, Value>) -> Option<&'static str> {
+    RULES.iter().find(|(_, holds)| holds(body)).map(|(rule, _)| *rule)
 }
 
 /// Matches a batch of which every item failed. A partial success is not a failure.
@@ -135,9 +103,9 @@ fn text_of_blocks(items: &[Value]) -> Option<String> {
 /// Classifies the content of an envelope without other members.
 fn envelope_failure(body: &Map<String, Value>, levels: usize) -> Option<Finding> {
     let levels = levels.checked_sub(1)?;
-    let mut contents = body.iter().filter(|(name, _)| !ENVELOPE_COMPANIONS.contains(&letters(name).as_str()));
+    let mut contents = body.iter().filter(|(name, _)| !ENVELOPE_COMPANIONS.contains(&letters(name)));
     let ((name, content), next) = (contents.next()?, contents.next());
-    (next.is_none() && ENVELOPES.contains(&letters(name).as_str())).then(|| value_failure(content, levels))?
+    (next.is_none() && ENVELOPES.contains(&letters(name))).then(|| value_failure(content, levels))?
 }
 
 /// Matches a body that contains only a sentence that describes a failure.

@@ -1,5 +1,6 @@
 //! Vocabulary of error bodies: member names, and values that mean "no error".
 
+use crate::explain::word_list::WordList;
 use callwright_common::json::scalar_text;
 use callwright_common::text::letters;
 use serde_json::{Map, Value};
@@ -11,7 +12,7 @@ pub(crate) fn has_reason(body: &Map<String, Value>) -> bool {
 
 /// Whether a member gives a reason in words.
 pub(crate) fn states_reason(body: &Map<String, Value>) -> bool {
-    body.iter().filter(|(name, _)| REASONS.contains(&letters(name).as_str())).any(|(_, value)| match value {
+    body.iter().filter(|(name, _)| REASONS.contains(&letters(name))).any(|(_, value)| match value {
         Value::String(text) => !is_absent(text),
         Value::Array(list) => !list.is_empty(),
         _ => false,
@@ -19,50 +20,21 @@ pub(crate) fn states_reason(body: &Map<String, Value>) -> bool {
 }
 
 /// Members that contain the reason of an error (names folded).
-const REASONS: [&str; 14] = [
-    "message",
-    "messages",
-    "msg",
-    "errmsg",
-    "errormsg",
-    "errormessage",
-    "error",
-    "errors",
-    "reason",
-    "detail",
-    "details",
-    "description",
-    "errordescription",
-    "erroruri",
-];
+const REASONS: WordList = WordList(
+    "message messages msg errmsg errormsg errormessage error errors reason detail details description \
+     errordescription erroruri",
+);
 
 /// Members that accompany an error without being a result (names folded), in addition to codes and reasons.
-const COMPANIONS: [&str; 19] = [
-    "status",
-    "success",
-    "ok",
-    "info",
-    "data",
-    "result",
-    "extensions",
-    "jsonapi",
-    "meta",
-    "type",
-    "title",
-    "hint",
-    "help",
-    "path",
-    "timestamp",
-    "requestid",
-    "traceid",
-    "logid",
-    "documentationurl",
-];
+const COMPANIONS: WordList = WordList(
+    "status success ok info data result extensions jsonapi meta type title hint help path timestamp requestid \
+     traceid logid documentationurl",
+);
 
 /// Whether the member may accompany an error without being a result.
 pub(crate) fn is_companion(name: &str) -> bool {
     let name = letters(name);
-    COMPANIONS.contains(&name.as_str()) || REASONS.contains(&name.as_str())
+    COMPANIONS.contains(&name) || REASONS.contains(&name)
 }
 
 /// Whether the name is `code` or a vendor's equivalent: `info_code`, `errcode`, `resultCode`, `errno`.

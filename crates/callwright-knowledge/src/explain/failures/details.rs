@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::body_words::{is_absent, is_code_name, scalar};
 use super::substance::member;
+use crate::explain::word_list::WordList;
 use callwright_common::text::beginning;
 
 /// Maximum length of the reason in characters.
@@ -14,6 +15,10 @@ const MAX_REASON_CHARS: usize = 400;
 
 /// Maximum nesting depth that is examined.
 const MAX_DEPTH: usize = 6;
+
+/// Names of members with the reason (folded), the most specific first.
+const REASONS: WordList =
+    WordList("message msg errormessage errmsg errordescription detail faultstring description error title reason text");
 
 /// HTTP status in a message.
 static STATUS: LazyLock<Regex> = LazyLock::new(|| {
@@ -71,23 +76,8 @@ fn read_members(body: &Map<String, Value>, details: &mut FailureDetails) {
             _ => {}
         }
     }
-    let reason_members = [
-        "message",
-        "msg",
-        "errormessage",
-        "errmsg",
-        "errordescription",
-        "detail",
-        "faultstring",
-        "description",
-        "error",
-        "title",
-        "reason",
-        "text",
-    ];
-    if let Some(text) =
-        reason_members.iter().find_map(|name| member(body, name)?.as_str().filter(|text| !is_absent(text)))
-    {
+    let mut reasons = REASONS.words().filter_map(|name| member(body, name)?.as_str());
+    if let Some(text) = reasons.find(|text| !is_absent(text)) {
         details.reason.get_or_insert_with(|| shortened(text));
     }
 }

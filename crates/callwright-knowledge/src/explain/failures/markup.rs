@@ -1,13 +1,16 @@
 //! Recognises errors in XML and HTML: SOAP faults, error root elements and error pages.
 
+use crate::explain::word_list::WordList;
+use std::sync::LazyLock;
+
 use callwright_common::html::{is_page, title};
 use callwright_common::text::beginning_bytes;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
+use regex::Regex;
 
 use super::body_words::reason_of;
-
-use super::evidence::{FailureEvidence, Finding};
+use super::{FailureEvidence, Finding};
 
 /// Maximum number of bytes that are examined; an error is evident at the beginning.
 const MAX_BYTES: usize = 64 * 1024;
@@ -16,44 +19,21 @@ const MAX_BYTES: usize = 64 * 1024;
 const MAX_EVENTS: usize = 400;
 
 /// Root elements that only errors have (names without prefix, in lower case).
-const ERROR_ROOTS: &[&str] = &[
-    "error",
-    "errors",
-    "fault",
-    "exception",
-    "errorresponse",
-    "exceptionreport",
-    "serviceexceptionreport",
-    "apierror",
-    "problem",
-    "errormessage",
-    "errordetails",
-    "errorinfo",
-    "errorresult",
-];
+const ERROR_ROOTS: WordList = WordList(
+    "error errors fault exception errorresponse exceptionreport serviceexceptionreport apierror problem \
+     errormessage errordetails errorinfo errorresult",
+);
 
-/// Titles of error pages that servers return.
-const PAGE_TITLES: &[&str] = &[
-    "error",
-    "access denied",
-    "service unavailable",
-    "bad gateway",
-    "gateway timeout",
-    "not found",
-    "forbidden",
-    "unauthorized",
-    "bad request",
-    "internal server error",
-    "attention required! | cloudflare",
-    "just a moment...",
-    "request rejected",
-    "site maintenance",
-    "application error",
-    "too many requests",
-    "temporarily unavailable",
-    "page not found",
-    "server error",
-];
+/// Phrases in titles of error pages that servers return.
+static TITLE_PHRASES: LazyLock<Regex> = LazyLock::new(|| {
+    // Not input: the pattern is a constant that the tests compile.
+    Regex::new(
+        "(?:page )?not found|access denied|(?:service|temporarily) unavailable|bad gateway|gateway timeout|forbidden|\
+         unauthorized|bad request|(?:internal )?server error|attention required! \\| cloudflare|just a moment\\.{3}|\
+         request rejected|site maintenance|application error|too many requests|error",
+    )
+    .expect("the expression of titles is valid")
+});
 
 /// Returns the rule that recognises an error in a marked-up text.
 pub(crate) fn markup_failure(text: &str) -> Option<Finding> {
@@ -120,13 +100,15 @@ fn is_error_title(title: &str) -> bool {
     let status =
         title.split(|letter: char| !letter.is_ascii_digit()).next().and_then(|number| number.parse::<u16>().ok());
     let begins_with_status = status.is_some_and(|status| (400..600).contains(&status)) && title.len() > 3;
-    let named = PAGE_TITLES.iter().any(|phrase| {
-        title == *phrase || title.starts_with(&format!("{phrase} ")) || title.starts_with(&format!("{phrase}:"))
+    let phrase = TITLE_PHRASES.find(title);
+    let is_named = phrase.is_some_and(|phrase| {
+        let rest = &title[phrase.end()..];
+        phrase.start() == 0 && (rest.is_empty() || rest.starts_with([' ', ':']))
     });
-    let numbered = title.starts_with("error ") || title.starts_with("http status ") || title.starts_with("http error ");
-    begins_with_status && (PAGE_TITLES.iter().any(|phrase| title.contains(phrase)) || repeats_reason(title, status))
-        || named
-        || numbered
+    begins_with_status && (phrase.is_some() || repeats_reason(title, status))
+        || is_named
+        || title.starts_with("http status ")
+        || title.starts_with("http error ")
 }
 
 /// Whether the title contains the status and its reason phrase: "409 conflict".

@@ -1,12 +1,11 @@
 //! Recognises failures in messages of clients' tools.
 
-use super::FailureVerdict;
 use super::body::body_failure;
 use super::details::{FailureDetails, details_of_body, details_of_text};
-use super::evidence::{FailureEvidence, Finding};
 use super::json_text::{json, labelled};
 use super::policy_rules::{OutcomeRuleInput, matching_rule};
-use super::text::text_failure;
+use super::text_rules::text_failure;
+use super::{FailureEvidence, FailureVerdict, Finding};
 use callwright_types::rules::{FailureRule, RuledOutcome};
 
 /// Message of a client's tool.

@@ -2,36 +2,28 @@
 //! tools ([`recognise`]).
 //!
 //! Rules of the policy are applied first (`policy_rules`). A status that reports no success ([`ApiAnswer::is_success`])
-//! and a missing response are failures. Some APIs also return 2xx with an error in the body: [`RULES`] recognise such
+//! and a missing response are failures. Some APIs also return 2xx with an error in the body: `error_rules` recognise such
 //! bodies.
 
 mod body;
 pub(crate) mod body_words;
 mod details;
 mod error_rules;
-mod evidence;
 mod json_text;
 mod markup;
 mod message;
 mod policy_rules;
 mod promise;
 mod substance;
-mod text;
 mod text_rules;
-
-use std::cell::OnceCell;
 
 use serde_json::Value;
 
 use self::body::body_failure;
-pub use self::error_rules::{RULES, Rule};
-pub use self::evidence::FailureEvidence;
 pub use self::message::{ReportedFailure, ToolMessage, recognise};
 use self::policy_rules::{OutcomeRuleInput, matching_rule};
-pub use self::promise::PROMISE_RULES;
 pub(crate) use self::promise::shortfall;
-use self::text::text_failure;
-pub use self::text_rules::{TEXT_RULES, TextRule};
+use self::text_rules::text_failure;
 use body_words::{is_absent, is_code_name, is_companion, scalar};
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
@@ -80,59 +72,50 @@ impl<Failure> FailureVerdict<Failure> {
     }
 }
 
-/// Outcome whose body is parsed as JSON at most once and only on demand, because every response is classified.
-pub(crate) struct ParsedOutcome<'a> {
-    outcome: &'a Outcome,
-    json: OnceCell<Option<Value>>,
+/// Evidence by which a failure was recognised, the most certain first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FailureEvidence {
+    /// A rule of the policy matched.
+    Policy,
+    /// The message has the form of an error: an error body, a traceback, or an HTTP status line.
+    Form,
+    /// The wording of the message.
+    Words,
 }
 
-impl<'a> ParsedOutcome<'a> {
-    pub(crate) fn new(outcome: &'a Outcome) -> Self {
-        Self { outcome, json: OnceCell::new() }
-    }
+/// Name of the rule that matched, and its evidence.
+pub(crate) type Finding = (&'static str, FailureEvidence);
 
-    /// Returns the body if it is JSON.
-    fn json(&self) -> Option<&Value> {
-        let Outcome::Answered(answer) = self.outcome else { return None };
-        self.json.get_or_init(|| serde_json::from_slice(&answer.body).ok()).as_ref()
-    }
-}
-
-/// Classifies an outcome by itself and by the rules of the policy, without documentation. `tool` is `toolset/tool`.
-pub(crate) fn is_failure(parsed: &ParsedOutcome<'_>, tool: &str, rules: &[FailureRule]) -> FailureVerdict {
-    match parsed.outcome {
-        Outcome::Answered(answer) => match rule_outcome(parsed, answer, tool, rules) {
-            Some((index, RuledOutcome::Failed)) => FailureVerdict::Failed(FailureKind::Ruled(index)),
-            Some((_, RuledOutcome::Fine)) => FailureVerdict::Fine,
-            None if !answer.is_success() => FailureVerdict::Failed(FailureKind::Status(answer.status)),
-            None => error_body(parsed, answer)
-                .map_or(FailureVerdict::Undecided, |rule| FailureVerdict::Failed(FailureKind::ErrorBody(rule))),
-        },
-        Outcome::Unreachable { .. } => FailureVerdict::Failed(FailureKind::Unreachable),
-        Outcome::Unknown { .. } => FailureVerdict::Failed(FailureKind::Unknown),
-        Outcome::Refused(_) | Outcome::Unauthorised { .. } => FailureVerdict::Failed(FailureKind::Refused),
+/// Classifies an outcome by itself and by the rules of the policy, without documentation. `json` is its body if that is
+/// JSON, and `tool` is `toolset/tool`.
+pub(crate) fn is_failure(outcome: &Outcome, json: Option<&Value>, tool: &str, rules: &[FailureRule]) -> FailureVerdict {
+    let failure = match outcome {
+        Outcome::Answered(answer) => {
+            let text = answer.text();
+            let subject = OutcomeRuleInput { tool, status: Some(answer.status), text: &text, json };
+            match matching_rule(rules, &subject) {
+                Some((index, RuledOutcome::Failed)) => FailureKind::Ruled(index),
+                Some((_, RuledOutcome::Fine)) => return FailureVerdict::Fine,
+                None if !answer.is_success() => FailureKind::Status(answer.status),
+                None => match error_body(answer, &text, json) {
+                    Some(rule) => FailureKind::ErrorBody(rule),
+                    None => return FailureVerdict::Undecided,
+                },
+            }
+        }
+        Outcome::Unreachable { .. } => FailureKind::Unreachable,
+        Outcome::Unknown { .. } => FailureKind::Unknown,
+        Outcome::Refused(_) | Outcome::Unauthorised { .. } => FailureKind::Refused,
         // Nothing was attempted that documentation could explain.
-        Outcome::Unapproved(_) => FailureVerdict::Fine,
-    }
-}
-
-fn rule_outcome(
-    parsed: &ParsedOutcome<'_>,
-    answer: &ApiAnswer,
-    tool: &str,
-    rules: &[FailureRule],
-) -> Option<(usize, RuledOutcome)> {
-    if rules.is_empty() {
-        return None;
-    }
-    let subject = OutcomeRuleInput { tool, status: Some(answer.status), text: &answer.text(), json: parsed.json() };
-    matching_rule(rules, &subject)
+        Outcome::Unapproved(_) => return FailureVerdict::Fine,
+    };
+    FailureVerdict::Failed(failure)
 }
 
 /// Returns the code of a body that contains only a code, such as `{"info_code":"20000"}`. Such a code can mean an error
 /// or a success, so the documentation decides.
-pub(crate) fn suspected_code(parsed: &ParsedOutcome<'_>) -> Option<String> {
-    let body = parsed.json()?.as_object()?;
+pub(crate) fn suspected_code(json: Option<&Value>) -> Option<String> {
+    let body = json?.as_object()?;
     let mut codes = body.iter().filter(|(name, _)| is_code_name(name));
     let (_, value) = codes.next()?;
     let bare = body.iter().all(|(name, value)| is_code_name(name) || is_companion(name) || value.is_null());
@@ -141,15 +124,12 @@ pub(crate) fn suspected_code(parsed: &ParsedOutcome<'_>) -> Option<String> {
 
 /// Returns the rule that recognises an error in the body. Rules based on wording alone are excluded; the documentation
 /// decides these cases.
-fn error_body(parsed: &ParsedOutcome<'_>, answer: &ApiAnswer) -> Option<&'static str> {
+fn error_body(answer: &ApiAnswer, text: &str, json: Option<&Value>) -> Option<&'static str> {
     // RFC 9457 section 3: the media type alone marks the content as a problem.
     if answer.header("content-type").is_some_and(|kind| kind.trim().starts_with("application/problem+json")) {
         return Some("problem_details");
     }
-    let found = match parsed.json() {
-        Some(body) => body_failure(body),
-        None => text_failure(&answer.text()),
-    };
+    let found = json.map_or_else(|| text_failure(text), body_failure);
     found.filter(|(_, evidence)| *evidence == FailureEvidence::Form).map(|(rule, _)| rule)
 }
 

@@ -10,9 +10,6 @@ use callwright_common::text::letters;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue, Shortfall};
 
-/// Names of this file's rules: an empty result, a page instead of JSON, and malformed JSON.
-pub const PROMISE_RULES: [&str; 3] = ["empty_result", "page_for_json", "broken_json"];
-
 /// Name of the rule, and a description of the content received.
 type PromiseDeviation = (&'static str, &'static str);
 
@@ -28,24 +25,23 @@ pub(crate) fn shortfall(answer: &ApiAnswer, promises: &[Promise]) -> Option<Shor
 }
 
 fn deviation(answer: &ApiAnswer, promise: &Promise) -> Option<PromiseDeviation> {
-    let [empty, page, broken] = PROMISE_RULES;
     let body = answer.body.trim_ascii();
     let value = promise.value.as_ref();
     if body.is_empty() {
         let needs_content = |value: &PromisedValue| {
             !value.nullable && (value.demands_content() || matches!(value.shape, PromisedShape::Array { .. }))
         };
-        return (promise.only_json && value.is_some_and(needs_content)).then_some((empty, "no content"));
+        return (promise.only_json && value.is_some_and(needs_content)).then_some(("empty_result", "no content"));
     }
     if promise.only_json && body.first() == Some(&b'<') && is_page(body) {
-        return Some((page, "a page of HTML instead of JSON"));
+        return Some(("page_for_json", "a page of HTML instead of JSON"));
     }
     match serde_json::from_slice::<Value>(body) {
-        Ok(body) => missing(&body, value?).map(|came| (empty, came)),
+        Ok(body) => missing(&body, value?).map(|came| ("empty_result", came)),
         Err(_) => {
             let is_broken =
                 promise.only_json && has_json_media_type(answer) && value?.demands_content() && is_no_json(body);
-            is_broken.then_some((broken, "something that is not JSON"))
+            is_broken.then_some(("broken_json", "something that is not JSON"))
         }
     }
 }

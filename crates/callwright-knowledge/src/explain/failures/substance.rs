@@ -1,5 +1,6 @@
 //! Distinguishes results in a body from members that only accompany an error.
 
+use crate::explain::word_list::WordList;
 use serde_json::{Map, Value};
 
 use super::body_words::{is_code_name, is_companion};
@@ -7,83 +8,15 @@ use callwright_common::text::letters;
 
 /// Members that accompany errors, in addition to the companions of any response (names folded): the request, the error
 /// location, parts of an HTTP message, and support data.
-const BESIDE_ERRORS: &[&str] = &[
-    "body",
-    "headers",
-    "header",
-    "response",
-    "content",
-    "text",
-    "statustext",
-    "statuscode",
-    "httpstatus",
-    "httpstatuscode",
-    "httpcode",
-    "httpmessage",
-    "instance",
-    "method",
-    "request",
-    "requestbody",
-    "stack",
-    "stacktrace",
-    "trace",
-    "traceback",
-    "exception",
-    "exceptiontype",
-    "exceptionmessage",
-    "errortype",
-    "errors",
-    "errordetails",
-    "errordetail",
-    "errorid",
-    "errorinfo",
-    "errorkey",
-    "errorcategory",
-    "fault",
-    "faultstring",
-    "fields",
-    "field",
-    "param",
-    "parameter",
-    "params",
-    "validationerrors",
-    "violations",
-    "invalidparams",
-    "jsonrpc",
-    "apiversion",
-    "version",
-    "correlationid",
-    "moreinfo",
-    "moreinformation",
-    "documentation",
-    "doclink",
-    "errorurl",
-    "retryable",
-    "needed",
-    "provided",
-    "iserror",
-    "haserror",
-    "failed",
-    "issuccess",
-    "succeeded",
-    "successful",
-    "suggestion",
-    "suggestions",
-    "docs",
-    "hints",
-    "severity",
-    "category",
-    "reference",
-    "domain",
-    "target",
-    "cause",
-    "causes",
-    "innererror",
-    "causedby",
-    "referenceid",
-    "statusmessage",
-    "link",
-];
+const BESIDE_ERRORS: WordList = WordList(
+    "body headers header response content text statustext statuscode httpstatus httpstatuscode httpcode \
+     httpmessage instance method request requestbody stack stacktrace trace traceback exception exceptiontype \
+     exceptionmessage errortype errors errordetails errordetail errorid errorinfo errorkey errorcategory fault \
+     faultstring fields field param parameter params validationerrors violations invalidparams jsonrpc apiversion \
+     version correlationid moreinfo moreinformation documentation doclink errorurl retryable needed provided \
+     iserror haserror failed issuccess succeeded successful suggestion suggestions docs hints severity category \
+     reference domain target cause causes innererror causedby referenceid statusmessage link",
+);
 
 /// Returns a member by its name, ignoring case and separators.
 pub(crate) fn member<'a>(body: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
@@ -107,7 +40,7 @@ fn comes_with_errors(name: &str, value: &Value, is_rpc: bool) -> bool {
     is_companion(name)
         || is_code_name(name)
         || folded.starts_with("error") && !value.is_number()
-        || BESIDE_ERRORS.contains(&folded.as_str())
+        || BESIDE_ERRORS.contains(&folded)
         || is_rpc && folded == "id"
         || folded == "name" && value.as_str().is_some_and(|kind| kind.ends_with("Error") || kind.ends_with("Exception"))
 }

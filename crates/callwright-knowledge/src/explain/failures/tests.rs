@@ -1,5 +1,10 @@
 //! Tests of the rules on recorded cases and on hostile input.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::text_rules::TEXT_RULES;
 use super::*;
 
 /// Messages that report a failure, one JSON string per line.
@@ -7,6 +12,20 @@ const REPORTS: &str = include_str!("cases/reports.jsonl");
 
 /// Similar messages that report no failure.
 const OTHERS: &str = include_str!("cases/others.jsonl");
+
+/// Texts and bodies that the rules recognise, and look-alikes that no rule may recognise, by the name of the rule.
+const RULE_CASES: &str = include_str!("cases/rules.json");
+
+/// Cases of one rule.
+#[derive(Deserialize)]
+pub(super) struct RuleCases {
+    pub(super) failures: Vec<String>,
+    pub(super) look_alikes: Vec<String>,
+}
+
+pub(super) fn rule_cases() -> BTreeMap<String, RuleCases> {
+    serde_json::from_str(RULE_CASES).unwrap()
+}
 
 /// Minimum number of cases of each kind.
 const LEAST_CASES: usize = 150;
@@ -35,15 +54,19 @@ fn no_negative_case_is_recognised() {
 
 #[test]
 fn every_rule_for_texts_recognises_its_example_and_no_rule_a_look_alike() {
-    for rule in TEXT_RULES {
-        assert_eq!(found(rule.example).map(|found| found.rule), Some(rule.name), "{}", rule.example);
-        assert_eq!(found(rule.look_alike), None, "{}", rule.look_alike);
+    let cases = rule_cases();
+    for (rule, ..) in TEXT_RULES {
+        let RuleCases { failures, look_alikes } = &cases[*rule];
+        for text in failures {
+            assert_eq!(found(text).map(|found| found.rule), Some(*rule), "{text}");
+        }
+        assert!(look_alikes.iter().all(|text| found(text).is_none()), "{look_alikes:?}");
     }
 }
 
 #[test]
 fn every_rule_has_a_case_that_it_alone_decides_in_order() {
-    let mut unused: Vec<&str> = TEXT_RULES.iter().map(|rule| rule.name).collect();
+    let mut unused: Vec<&str> = TEXT_RULES.iter().map(|(rule, ..)| *rule).collect();
     for text in cases(REPORTS) {
         let by = found(&text).map(|found| found.rule);
         unused.retain(|name| Some(*name) != by);
@@ -89,14 +112,11 @@ fn details_are_taken_from_json_from_texts_and_from_both() {
 
 /// Returns the rows of `docs/failures.md`: each rule with a message that it recognises and a look-alike.
 fn rows() -> Vec<String> {
-    let bodies = RULES.iter().map(|rule| (rule.name, rule.positive.first(), rule.negative.first()));
-    let bodies = bodies.filter_map(|(name, positive, negative)| Some((name, *positive?, *negative?)));
-    let texts = TEXT_RULES.iter().map(|rule| (rule.name, rule.example, rule.look_alike));
     let in_cell = |text: &str| text.replace('`', "").replace('\n', " ⏎ ").replace('|', "\\|");
-    bodies
-        .chain(texts)
-        .map(|(name, is, is_not)| format!("| `{name}` | `{}` | `{}` |", in_cell(is), in_cell(is_not)))
-        .collect()
+    let row = |(name, cases): (String, RuleCases)| {
+        format!("| `{name}` | `{}` | `{}` |", in_cell(&cases.failures[0]), in_cell(&cases.look_alikes[0]))
+    };
+    rule_cases().into_iter().map(row).collect()
 }
 
 #[test]

@@ -1,123 +1,88 @@
-//! Rules, as data, for texts that report a failure, the most certain first.
+//! Recognises failures in texts, by rules as data, the most certain first.
 //!
 //! Patterns are anchored at the beginning of the first line if possible, because texts about errors mention them later.
 
-use super::body_words::reason_of;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::evidence::FailureEvidence;
+use super::FailureEvidence::{Form, Words};
+use super::body_words::reason_of;
+use super::markup::markup_failure;
+use super::{FailureEvidence, Finding};
+use callwright_common::text::beginning_bytes;
+
+/// Maximum number of bytes that are examined.
+const MAX_BYTES: usize = 16 * 1024;
+
+/// Maximum number of characters of a report in words; longer texts have other content.
+const MAX_SENTENCE_CHARS: usize = 300;
+
+/// Maximum number of bytes of the first line that are examined.
+const MAX_LINE_BYTES: usize = 600;
+
+/// Returns the rule that recognises a failure in a text.
+pub(crate) fn text_failure(text: &str) -> Option<Finding> {
+    let text = text.trim();
+    if text.starts_with('<') {
+        return markup_failure(text);
+    }
+    let input = rule_input(text)?;
+    TEXT_RULES
+        .iter()
+        .find(|(_, evidence, holds)| (*evidence == Form || input.short) && holds(&input))
+        .map(|(rule, evidence, _)| (*rule, *evidence))
+}
+
+fn rule_input(text: &str) -> Option<TextRuleInput<'_>> {
+    let text = beginning_bytes(text, MAX_BYTES);
+    let line = text.lines().find(|line| !line.trim().is_empty())?;
+    let line = beginning_bytes(line, MAX_LINE_BYTES);
+    let line = line.trim_matches(|letter: char| letter.is_whitespace() || DECORATION.contains(&letter));
+    // Truncated JSON is the beginning of a result and not a message.
+    let short = !text.starts_with(['{', '['])
+        && text.chars().nth(MAX_SENTENCE_CHARS).is_none()
+        && !text.trim().contains("\n\n");
+    (!line.is_empty()).then_some(TextRuleInput { text, line, short })
+}
+
+/// Decoration before or around a first line.
+const DECORATION: [char; 14] = ['*', '_', '`', '❌', '✗', '✘', '⚠', '\u{fe0f}', '🚫', '⛔', '❗', '🔴', '>', '"'];
 
 /// Text as input of the rules.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TextRuleInput<'a> {
     /// Beginning of the text, trimmed.
-    pub(crate) text: &'a str,
+    text: &'a str,
     /// First line without decoration.
-    pub(crate) line: &'a str,
+    line: &'a str,
     /// Whether the text is short enough to be only a report: one paragraph.
-    pub(crate) short: bool,
+    short: bool,
 }
 
-/// Rule that recognises a failure report in a text.
-pub struct TextRule {
-    /// Name of the rule in traces.
-    pub name: &'static str,
-    /// Evidence that the rule provides. Rules based on wording apply only to short texts.
-    pub evidence: FailureEvidence,
-    pub(crate) holds: fn(&TextRuleInput<'_>) -> bool,
-    /// Text that the rule recognises.
-    pub example: &'static str,
-    /// Similar text that reports no failure.
-    pub look_alike: &'static str,
-}
+/// Name of a rule in traces, its evidence, and whether a text reports a failure by it. Rules based on wording apply only to
+/// short texts.
+pub(crate) type TextRule = (&'static str, FailureEvidence, fn(&TextRuleInput<'_>) -> bool);
 
 /// Rules in order of evaluation.
-pub const TEXT_RULES: &[TextRule] = &[
-    TextRule {
-        name: "traceback",
-        evidence: FailureEvidence::Form,
-        holds: |input| TRACEBACK.is_match(input.text) && RAISED.is_match(input.text),
-        example: "Traceback (most recent call last):\n  File \"a.py\", line 3, in run\nKeyError: 'city'",
-        look_alike: "In Python, a `Traceback (most recent call last):` ends with the error:\nKeyError: 'city'",
-    },
-    TextRule {
-        name: "status_line",
-        evidence: FailureEvidence::Form,
-        holds: |input| status_line(input.line),
-        example: "404 Client Error: Not Found for url: https://api.example.org/rooms/9",
-        look_alike: "404 rooms were found",
-    },
-    TextRule {
-        name: "status_told",
-        evidence: FailureEvidence::Form,
-        holds: |input| STATUS_REPORTED.is_match(input.line),
-        example: "Request failed with status code 422",
-        look_alike: "Status code 422 means that the content cannot be processed.",
-    },
-    TextRule {
-        name: "exception",
-        evidence: FailureEvidence::Form,
-        holds: |input| EXCEPTION.is_match(input.line) && !EXPLAINS.is_match(input.line),
-        example: "requests.exceptions.ConnectTimeout: HTTPSConnectionPool(host='api.example.org', port=443)",
-        look_alike: "KeyError: raised when a key is not in a dictionary.",
-    },
-    TextRule {
-        name: "error_word",
-        evidence: FailureEvidence::Form,
-        holds: |input| error_word(input.line) && !is_log(input),
-        example: "Error: payment method not found",
-        look_alike: "Error: none",
-    },
-    TextRule {
-        name: "error_while",
-        evidence: FailureEvidence::Form,
-        holds: |input| ERROR_WHILE.is_match(input.line) && !EXPLAINS.is_match(input.line),
-        example: "Error executing tool get_room: no such room",
-        look_alike: "Error handling in distributed systems: a survey",
-    },
-    TextRule {
-        name: "error_occurred",
-        evidence: FailureEvidence::Form,
-        holds: |input| OCCURRED.is_match(input.line),
-        example: "An error occurred while running the tool. Please try again.",
-        look_alike: "An error budget is what a service may spend on failures.",
-    },
-    TextRule {
-        name: "call_failed",
-        evidence: FailureEvidence::Form,
-        holds: |input| CALL_FAILED.is_match(input.line) && !REPORTS_RESULT.is_match(input.line),
-        example: "Tool execution failed: the room is taken",
-        look_alike: "Request failed three times last week, said the report; since then it works.",
-    },
-    TextRule {
-        name: "transport",
-        evidence: FailureEvidence::Words,
-        holds: |input| TRANSPORT.is_match(input.line) && !REPORTS_RESULT.is_match(input.line),
-        example: "connect ECONNREFUSED 127.0.0.1:8080",
-        look_alike: "The server restarted after the connection timeout was raised to 30 s.",
-    },
-    TextRule {
-        name: "unable",
-        evidence: FailureEvidence::Words,
-        holds: |input| UNABLE.is_match(input.line) && !input.text.contains('?'),
-        example: "Unable to find a room for 12 persons",
-        look_alike: "Unable to sleep? Try these five hotels.",
-    },
-    TextRule {
-        name: "refusal",
-        evidence: FailureEvidence::Words,
-        holds: |input| {
-            REFUSAL.is_match(input.text)
-                && !REPORTS_RESULT.is_match(input.line)
-                && !EXPLAINS.is_match(input.line)
-                && !input.text.contains('?')
-                && input.text.lines().count() <= 2
-        },
-        example: "Gift card balance is not enough",
-        look_alike: "Booked room 12. Breakfast is not available on Mondays.",
-    },
+pub(crate) const TEXT_RULES: &[TextRule] = &[
+    ("traceback", Form, |input| TRACEBACK.is_match(input.text) && RAISED.is_match(input.text)),
+    ("status_line", Form, |input| status_line(input.line)),
+    ("status_told", Form, |input| STATUS_REPORTED.is_match(input.line)),
+    ("exception", Form, |input| EXCEPTION.is_match(input.line) && !EXPLAINS.is_match(input.line)),
+    ("error_word", Form, |input| error_word(input.line) && !is_log(input)),
+    ("error_while", Form, |input| ERROR_WHILE.is_match(input.line) && !EXPLAINS.is_match(input.line)),
+    ("error_occurred", Form, |input| OCCURRED.is_match(input.line)),
+    ("call_failed", Form, |input| CALL_FAILED.is_match(input.line) && !REPORTS_RESULT.is_match(input.line)),
+    ("transport", Words, |input| TRANSPORT.is_match(input.line) && !REPORTS_RESULT.is_match(input.line)),
+    ("unable", Words, |input| UNABLE.is_match(input.line) && !input.text.contains('?')),
+    ("refusal", Words, |input| {
+        REFUSAL.is_match(input.text)
+            && !REPORTS_RESULT.is_match(input.line)
+            && !EXPLAINS.is_match(input.line)
+            && !input.text.contains('?')
+            && input.text.lines().count() <= 2
+    }),
 ];
 
 fn expression(text: &str) -> Regex {

@@ -1,5 +1,6 @@
 //! Prose → sentences.
 
+use crate::explain::word_list::WordList;
 use callwright_common::text::beginning;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -85,10 +86,10 @@ fn is_identifier(word: &str) -> bool {
 }
 
 /// Abbreviations after which a sentence continues.
-const ABBREVIATIONS: [&str; 30] = [
-    "e.g", "i.e", "eg", "ie", "cf", "vs", "viz", "resp", "approx", "incl", "excl", "esp", "ca", "mr", "mrs", "ms",
-    "dr", "prof", "st", "no", "nr", "fig", "sec", "vol", "pp", "min", "max", "std", "inc", "etc",
-];
+const ABBREVIATIONS: WordList = WordList(
+    "e.g i.e eg ie cf vs viz resp approx incl excl esp ca mr mrs ms dr prof st no nr fig sec vol pp min max std \
+     inc etc",
+);
 
 /// Abbreviations that can also end a sentence; only a following number continues it.
 const FINAL_ABBREVIATIONS: [&str; 5] = ["etc", "inc", "no", "min", "max"];
@@ -99,10 +100,10 @@ fn is_abbreviation(before: &str, next: &str) -> bool {
     let word = word.trim_start_matches(['(', '[', '"', '\'', '*']).to_lowercase();
     let initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     let next_is_number = next.starts_with(|first: char| first.is_ascii_digit());
-    if FINAL_ABBREVIATIONS.contains(&word.as_str()) {
+    if FINAL_ABBREVIATIONS.contains(&word) {
         return next_is_number;
     }
-    initial || ABBREVIATIONS.contains(&word.as_str())
+    initial || ABBREVIATIONS.contains(&word)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub(crate) mod envelope;
 mod member_names;
 
+use crate::explain::word_list::WordList;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -455,85 +456,17 @@ fn announces_code(word: &str) -> bool {
 /// Whether a word occurs in any failure and therefore does not distinguish one.
 fn is_filler(word: &str) -> bool {
     // Also matches the closing tag of an element.
-    FILLER.contains(&word.trim_matches(|mark: char| !mark.is_alphanumeric()).to_ascii_lowercase().as_str())
+    FILLER.contains(&word.trim_matches(|mark: char| !mark.is_alphanumeric()).to_ascii_lowercase())
 }
 
-const FILLER: [&str; 74] = [
-    "error",
-    "errors",
-    "bad",
-    "request",
-    "requests",
-    "failed",
-    "fails",
-    "fail",
-    "failure",
-    "failures",
-    "exception",
-    "api",
-    "api_error",
-    "http",
-    "status",
-    "code",
-    "message",
-    "response",
-    "please",
-    "went",
-    "wrong",
-    "something",
-    "unexpected",
-    "unknown",
-    "occurred",
-    "occurs",
-    "condition",
-    "generic",
-    "general",
-    "possible",
-    "impossible",
-    "complete",
-    "completed",
-    "operation",
-    "contact",
-    "support",
-    "time",
-    "try",
-    "again",
-    "later",
-    "internal",
-    "problem",
-    "issue",
-    "issues",
-    "reference",
-    "work",
-    "oops",
-    "sorry",
-    "happened",
-    "encountered",
-    "process",
-    "processed",
-    "processing",
-    "perform",
-    "performed",
-    "execute",
-    "executed",
-    "could",
-    "cannot",
-    "unable",
-    "has",
-    "have",
-    "had",
-    "did",
-    "does",
-    "not",
-    "that",
-    "this",
-    "been",
-    "while",
-    "your",
-    "you",
-    "because",
-    "moment",
-];
+const FILLER: WordList = WordList(
+    "error errors bad request requests failed fails fail failure failures exception api api_error http status \
+     code message response please went wrong something unexpected unknown occurred occurs condition generic \
+     general possible impossible complete completed operation contact support time try again later internal \
+     problem issue issues reference work oops sorry happened encountered process processed processing perform \
+     performed execute executed could cannot unable has have had did does not that this been while your you \
+     because moment",
+);
 
 /// Whether a word is useful for the search: no stop word, no id, and no number, which is matched as a code.
 fn is_search_word(word: &str) -> bool {

@@ -4,78 +4,25 @@ use crate::explain::failures::body_words::reason_of;
 use crate::explain::index::codes::normal_form;
 use crate::explain::index::{DocumentedResponse, IndexedPassage};
 use crate::explain::passages::sentences::sentences;
+use crate::explain::word_list::WordList;
 use callwright_search::retrieval::{is_stop_word, tokens};
 
 /// Words (stemmed, lower case) that describe an error.
-const ERROR_WORDS: [&str; 41] = [
-    "error",
-    "invalid",
-    "fail",
-    "failed",
-    "failure",
-    "missing",
-    "miss",
-    "denied",
-    "forbidden",
-    "unauthorized",
-    "unauthorised",
-    "illegal",
-    "wrong",
-    "exceed",
-    "exceeded",
-    "limit",
-    "limited",
-    "expired",
-    "unknown",
-    "unsupported",
-    "refused",
-    "rejected",
-    "required",
-    "must",
-    "bad",
-    "duplicate",
-    "timeout",
-    "unavailable",
-    "cannot",
-    "cant",
-    "not",
-    "no",
-    "malformed",
-    "conflict",
-    "insufficient",
-    "disabled",
-    "blocked",
-    "outside",
-    "incorrect",
-    "unable",
-    "abnormal",
-];
+const ERROR_WORDS: WordList = WordList(
+    "error invalid fail failed failure missing miss denied forbidden unauthorized unauthorised illegal wrong \
+     exceed exceeded limit limited expired unknown unsupported refused rejected required must bad duplicate \
+     timeout unavailable cannot cant not no malformed conflict insufficient disabled blocked outside incorrect \
+     unable abnormal",
+);
 
 /// Words (stemmed, lower case) that describe a success.
-const SUCCESS_WORDS: [&str; 7] = ["ok", "succes", "success", "successful", "successfully", "succeeded", "succeed"];
+const SUCCESS_WORDS: WordList = WordList("ok succes success successful successfully succeeded succeed");
 
 /// Words (stemmed, lower case) that describe any failed response.
-const EMPTY_WORDS: [&str; 19] = [
-    "error",
-    "response",
-    "request",
-    "default",
-    "unexpected",
-    "failed",
-    "failure",
-    "operation",
-    "description",
-    "status",
-    "http",
-    "code",
-    "return",
-    "returned",
-    "client",
-    "server",
-    "general",
-    "payload",
-    "message",
-];
+const EMPTY_WORDS: WordList = WordList(
+    "error response request default unexpected failed failure operation description status http code return \
+     returned client server general payload message",
+);
 
 /// Minimum number of other words that make the description of a response informative.
 const MIN_INFORMATIVE_WORDS: usize = 2;
@@ -84,13 +31,13 @@ const MIN_INFORMATIVE_WORDS: usize = 2;
 pub(crate) fn describes_error(entry: &IndexedPassage, code: &str) -> bool {
     let about: Vec<&str> = entry.text.lines().flat_map(sentences).filter(|sentence| names(sentence, code)).collect();
     let words: Vec<String> = about.iter().flat_map(|sentence| tokens(sentence)).collect();
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let has = |list: WordList| words.iter().any(|word| list.contains(word));
     let error_response = match entry.response {
         Some(DocumentedResponse::Status(status)) => status >= 400,
         Some(DocumentedResponse::Class(class)) => class >= 4,
         Some(DocumentedResponse::Default) | None => false,
     };
-    !has(&SUCCESS_WORDS) && (error_response || has(&ERROR_WORDS))
+    !has(SUCCESS_WORDS) && (error_response || has(ERROR_WORDS))
 }
 
 /// Whether the description of a response adds information to its status.
@@ -98,10 +45,7 @@ pub(crate) fn adds_to_status(text: &str, status: u16) -> bool {
     let reason = tokens(reason_of(status).unwrap_or_default());
     let mut words = tokens(text);
     words.retain(|word| {
-        !reason.contains(word)
-            && !is_stop_word(word)
-            && !EMPTY_WORDS.contains(&word.as_str())
-            && *word != status.to_string()
+        !reason.contains(word) && !is_stop_word(word) && !EMPTY_WORDS.contains(word) && *word != status.to_string()
     });
     words.len() >= MIN_INFORMATIVE_WORDS
 }

@@ -1,5 +1,6 @@
 //! HTML → blocks. Tags may be missing, misnested or unknown, so start and end tags are processed in order.
 
+use crate::explain::word_list::WordList;
 use std::collections::HashMap;
 
 use callwright_common::html::{HtmlTag, HtmlToken, ends_before, ends_with, heading, is_block, is_void, tokens};
@@ -8,10 +9,8 @@ use super::writer::BlockWriter;
 use crate::explain::documents::blocks::{BOLD_LINE, DocumentBlock};
 
 /// Elements whose text is invisible or irrelevant.
-const UNSEEN: [&str; 14] = [
-    "script", "style", "template", "title", "nav", "svg", "canvas", "iframe", "object", "button", "select", "textarea",
-    "datalist", "noembed",
-];
+const UNSEEN: WordList =
+    WordList("script style template title nav svg canvas iframe object button select textarea datalist noembed");
 
 /// Container elements whose children may omit end tags. Tags inside a nested container do not close elements outside
 /// it.
@@ -109,7 +108,7 @@ impl Html {
         if self.is_hiding_start(name) {
             return;
         }
-        let is_unseen = UNSEEN.contains(&name) || tag.is_hidden();
+        let is_unseen = UNSEEN.contains(name) || tag.is_hidden();
         if is_unseen && !is_void(name) && self.ends_later(name) {
             self.hidden = Some(HiddenElement { name: tag.name, open: 1, holders: 0 });
             return;

@@ -5,7 +5,7 @@ use std::mem::take;
 
 use super::tables::{MAX_COLUMNS, labelled};
 use crate::explain::documents::blocks::{BlockKind, DocumentBlock};
-use crate::explain::documents::labels::{LabelRole, is_label, role};
+use crate::explain::documents::labels::{LabelRole, role};
 
 /// Minimum number of rows, with the names of the columns.
 const LEAST_ROWS: usize = 3;
@@ -59,7 +59,7 @@ fn rows(blocks: &[DocumentBlock]) -> Option<(usize, Vec<Vec<String>>)> {
     let header = rows.first()?;
     let columns = header.len();
     let regular = rows.iter().filter(|row| row.len() == columns).count();
-    let named = header.iter().filter(|cell| is_label(cell) || role(cell) != LabelRole::Other).count();
+    let named = header.iter().filter(|cell| role(cell) != LabelRole::Other).count();
     let capital = header.iter().all(|cell| !cell.chars().any(char::is_lowercase));
     let is_table = rows.len() >= LEAST_ROWS
         && (2..=MAX_COLUMNS).contains(&columns)

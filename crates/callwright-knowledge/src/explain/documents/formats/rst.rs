@@ -6,6 +6,7 @@ use super::rst_tables::{grid_table, is_grid_border, is_simple_border, simple_tab
 use super::tables::DocumentTableRow;
 use super::writer::BlockWriter;
 use crate::explain::documents::blocks::{DEEPEST_HEADING, DocumentBlock};
+use crate::explain::word_list::WordList;
 
 /// Maximum nesting depth of indented bodies; deeper ones are omitted.
 const MAX_NESTING: usize = 24;
@@ -14,53 +15,16 @@ const MAX_NESTING: usize = 24;
 const LEAST_ADORNMENT: usize = 3;
 
 /// Directives whose body is no text.
-const WITHOUT_TEXT: [&str; 22] = [
-    "code-block",
-    "code",
-    "sourcecode",
-    "literalinclude",
-    "highlight",
-    "image",
-    "figure",
-    "toctree",
-    "contents",
-    "raw",
-    "math",
-    "include",
-    "index",
-    "meta",
-    "role",
-    "parsed-literal",
-    "prompt",
-    "graphviz",
-    "productionlist",
-    "doctest",
-    "testcode",
-    "replace",
-];
+const WITHOUT_TEXT: WordList = WordList(
+    "code-block code sourcecode literalinclude highlight image figure toctree contents raw math include index \
+     meta role parsed-literal prompt graphviz productionlist doctest testcode replace",
+);
 
 /// Directives whose argument is the beginning of their text.
-const ADMONITIONS: [&str; 19] = [
-    "note",
-    "warning",
-    "tip",
-    "important",
-    "hint",
-    "danger",
-    "caution",
-    "attention",
-    "admonition",
-    "seealso",
-    "deprecated",
-    "versionadded",
-    "versionchanged",
-    "rubric",
-    "topic",
-    "sidebar",
-    "tab",
-    "tabs",
-    "glossary",
-];
+const ADMONITIONS: WordList = WordList(
+    "note warning tip important hint danger caution attention admonition seealso deprecated versionadded \
+     versionchanged rubric topic sidebar tab tabs glossary",
+);
 
 pub(crate) fn rst(text: &str) -> Vec<DocumentBlock> {
     let text = text.replace('\t', "        ");
@@ -176,10 +140,10 @@ impl RstReader {
         let options = body.iter().take_while(|line| field(line).is_some()).count();
         let (options, content) = body.split_at(options);
         match name {
-            _ if WITHOUT_TEXT.contains(&name) => {}
+            _ if WITHOUT_TEXT.contains(name) => {}
             "list-table" => self.table(list_table(options, content)),
             "csv-table" => self.table(csv_table(options, content)),
-            _ if ADMONITIONS.contains(&name) || argument.trim().is_empty() => {
+            _ if ADMONITIONS.contains(name) || argument.trim().is_empty() => {
                 self.text_line(argument);
                 self.body(content, level + 1);
             }

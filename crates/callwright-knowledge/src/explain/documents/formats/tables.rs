@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::explain::documents::blocks::BlockKind;
-use crate::explain::documents::labels::{LabelRole, is_label, role};
+use crate::explain::documents::labels::{LabelRole, role};
 use crate::explain::documents::records::{LabelledRecord, joined};
 use crate::explain::index::codes::{CodeLikelihood, is_integer, normal_form, strength};
 use callwright_common::text::{letters, one_line};
@@ -203,7 +203,7 @@ fn repeated_labels(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Vec<La
     let members: usize = groups.iter().map(Vec::len).sum();
     let recurring: usize = counts.values().filter(|count| **count > 1).sum();
     let few = counts.len() > 1 && counts.len() <= MAX_ROW_LABELS && members >= 2 * groups.len();
-    let has_labels = groups.iter().flatten().any(|(label, _)| is_label(label) || role(label) != LabelRole::Other);
+    let has_labels = groups.iter().flatten().any(|(label, _)| role(label) != LabelRole::Other);
     let repeats = groups.len() > 1 && recurring * 5 >= members * 4 && has_labels;
     // A single record has labels that are set in bold type.
     let single = groups.len() == 1 && are_marked && marked == 0 && has_labels && members > 1;
@@ -225,8 +225,7 @@ fn vertical_record(rows: &[(Vec<String>, bool)], marked: usize) -> Option<Labell
     let has_header_column =
         rows.iter().skip(marked).all(|(_, first_is_header)| *first_is_header) && rows.len() > marked && marked == 0;
     // A header `Code | Description` has both roles in one row, and further codes below.
-    let first_row_is_header =
-        pairs.first().is_some_and(|(_, value)| is_label(value) || role(value) != LabelRole::Other);
+    let first_row_is_header = pairs.first().is_some_and(|(_, value)| role(value) != LabelRole::Other);
     let is_vertical = codes == 1 && (descriptions >= 1 || has_header_column);
     if !is_vertical || first_row_is_header && descriptions == 0 {
         return None;
@@ -247,7 +246,7 @@ fn is_heading_pair(label: &str) -> bool {
 
 /// Whether an unmarked row resembles a header: it contains labels and nothing like a code.
 pub(crate) fn is_header(cells: &[String]) -> bool {
-    cells.iter().any(|cell| is_label(cell) || role(cell) != LabelRole::Other) && !cells.iter().any(|cell| is_data(cell))
+    cells.iter().any(|cell| role(cell) != LabelRole::Other) && !cells.iter().any(|cell| is_data(cell))
 }
 
 fn is_data(cell: &str) -> bool {
