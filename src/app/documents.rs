@@ -407,7 +407,7 @@ impl DocumentationSource {
 
 /// File name extensions that are watched in the folders of toolsets and of their documentation.
 static WATCHED_ENDINGS: LazyLock<Vec<&str>> =
-    LazyLock::new(|| DOCUMENT_ENDINGS.into_iter().chain(explain::DOCUMENTATION_ENDINGS).collect());
+    LazyLock::new(|| DOCUMENT_ENDINGS.into_iter().chain(explain::documentation_endings()).collect());
 
 fn stamps(catalog: &Catalog) -> BTreeMap<PathBuf, Option<Stamp>> {
     catalog.files().map(|file| (file.to_owned(), stamp(file))).collect()

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
 
 use super::{Explainer, Settings};
-use crate::explain::documents::sections_of;
+use crate::explain::documents::sections;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{OperationRef, Outcome};
 
@@ -83,7 +83,7 @@ fn catalogue(before: &str, each: impl Fn(&Entry) -> String, after: &str) -> Stri
 }
 
 fn explainer(file: &str, text: &str) -> Explainer {
-    let sections = sections_of(file, text.as_bytes(), &Settings::default());
+    let sections = sections(file, text.as_bytes(), &Settings::default()).0;
     Explainer::with_sections(
         Vec::new(),
         sections.into_iter().map(|section| ("api".to_owned(), section)).collect(),

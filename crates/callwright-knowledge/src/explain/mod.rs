@@ -25,7 +25,7 @@ mod word_list;
 
 pub use documents::operation_globs::{OperationGlobs, OperationNames};
 pub use documents::{
-    DOCUMENTATION_ENDINGS, DocumentError, DocumentFiles, Documents, Section, document_files, documents,
+    ContentError, DocumentError, DocumentFiles, Documents, Section, document_files, documentation_endings, documents,
 };
 pub use explanation::{ClientTool, DeferredDocs, Explainer, OperationDocs, ToolExplanation};
 pub use failures::{FailureEvidence, FailureKind, FailureVerdict, ReportedFailure, ToolMessage, recognise};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::files::DOCUMENTATION_ENDINGS;
+use super::documentation_endings;
 use callwright_common::yaml::YamlProblem;
 
 /// Error while reading documentation. The message names the file, the position and the remedy.
@@ -25,7 +25,7 @@ pub enum DocumentError {
         reason: globset::Error,
     },
     /// No documentation in a folder, or no match for a glob.
-    #[error("{}: no documentation found; name a file, or a folder with files that end in .{}", path.display(), DOCUMENTATION_ENDINGS.join(", ."))]
+    #[error("{}: no documentation found; name a file, or a folder with files that end in .{}", path.display(), documentation_endings().collect::<Vec<_>>().join(", ."))]
     None {
         /// Folder or glob.
         path: PathBuf,
@@ -40,42 +40,23 @@ pub enum DocumentError {
         /// Maximum size in bytes.
         limit: u64,
     },
-    /// The file is not the JSON that its extension indicates. Content before the error is used.
-    #[error("{}: {reason}; fix the JSON there, or give the file the extension of its actual format", path.display())]
-    Json {
+    /// The file does not have the format that its extension indicates.
+    #[error("{}:{error} there, or give the file the extension of its actual format", path.display())]
+    Content {
         /// File.
         path: PathBuf,
-        /// Cause, with line and column.
-        reason: serde_json::Error,
-    },
-    /// The file is not the YAML that its extension indicates. Its lines are used as plain text.
-    #[error("{}:{line}:{column}: {message}; fix the YAML there, or give the file the extension of its actual format", path.display())]
-    Yaml {
-        /// File.
-        path: PathBuf,
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
         /// Cause.
-        message: String,
+        error: ContentError,
     },
 }
 
-/// Error in the content of a file.
+/// Error in the content of a file: its position, cause and remedy.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ContentError {
-    #[error("{0}")]
+pub enum ContentError {
+    /// Invalid JSON. Content before the error is used.
+    #[error(" {0}; fix the JSON")]
     Json(serde_json::Error),
-    #[error("{}:{}: {}", .0.line, .0.column, .0.message)]
+    /// Invalid YAML. The lines are used as plain text.
+    #[error("{}:{}: {}; fix the YAML", .0.line, .0.column, .0.message)]
     Yaml(YamlProblem),
-}
-
-impl ContentError {
-    pub(crate) fn in_file(self, path: PathBuf) -> DocumentError {
-        match self {
-            Self::Json(reason) => DocumentError::Json { path, reason },
-            Self::Yaml(YamlProblem { line, column, message }) => DocumentError::Yaml { path, line, column, message },
-        }
-    }
 }

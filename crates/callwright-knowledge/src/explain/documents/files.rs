@@ -1,45 +1,16 @@
 //! Resolves paths, folders and globs to documentation files.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
 use super::errors::DocumentError;
-
-/// Extensions of documentation files.
-pub const DOCUMENTATION_ENDINGS: [&str; 23] = [
-    "md",
-    "markdown",
-    "mdx",
-    "mdown",
-    "html",
-    "htm",
-    "xhtml",
-    "txt",
-    "text",
-    "json",
-    "jsonl",
-    "ndjson",
-    "csv",
-    "tsv",
-    "yml",
-    "yaml",
-    "rst",
-    "rest",
-    "adoc",
-    "asciidoc",
-    "asc",
-    "properties",
-    "proto",
-];
+use super::formats::format::is_documentation;
 
 /// Characters that make a path a glob.
 const GLOB_MARKS: [char; 4] = ['*', '?', '[', '{'];
-
-/// Maximum nesting depth of searched folders.
-const MAX_FOLDER_DEPTH: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DocumentationFile {
@@ -48,32 +19,47 @@ pub(crate) struct DocumentationFile {
     pub(crate) name: String,
 }
 
-/// Files and folders that a path resolves to.
+/// Files and folders that paths resolve to.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentationPaths {
-    /// Files, sorted by name.
+    /// Files, those of each path sorted by name.
     pub(crate) files: Vec<DocumentationFile>,
     /// Folders that were searched.
     pub(crate) folders: Vec<PathBuf>,
 }
 
-/// Resolves `path`: a file, a folder (all documentation files in it and below), or a glob (all matching files).
-///
-/// # Errors
-/// Returns [`DocumentError`] if `path` matches nothing or a folder cannot be listed. A folder without documentation is
-/// no error, because files may be added later.
-pub(crate) fn named(path: &Path) -> Result<DocumentationPaths, DocumentError> {
-    let unread = |reason| DocumentError::Read { path: path.to_owned(), reason };
-    let named = match fs::metadata(path) {
-        Ok(found) if found.is_dir() => below(path).map_err(unread)?,
+/// Resolves paths: each is a file, a folder (all documentation files in it and below), or a glob (all matching files).
+/// Also returns the errors of paths that match nothing or cannot be read.
+pub(crate) fn find(paths: &[PathBuf]) -> (DocumentationPaths, Vec<DocumentError>) {
+    let (mut found, mut errors) = (DocumentationPaths::default(), Vec::new());
+    for path in paths {
+        match named(path) {
+            Ok((files, folders)) => {
+                if files.is_empty() {
+                    errors.push(DocumentError::None { path: path.clone() });
+                }
+                found.files.extend(files);
+                found.folders.extend(folders);
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    (found, errors)
+}
+
+/// Files, and the folders that were searched for them.
+type NamedFiles = (Vec<DocumentationFile>, Vec<PathBuf>);
+
+fn named(path: &Path) -> Result<NamedFiles, DocumentError> {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => below(path),
         Ok(_) => {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            DocumentationPaths { files: vec![DocumentationFile { path: path.to_owned(), name }], folders: Vec::new() }
+            Ok((vec![DocumentationFile { path: path.to_owned(), name }], Vec::new()))
         }
-        Err(_) if is_glob(path) => fitting(path)?,
-        Err(reason) => return Err(unread(reason)),
-    };
-    Ok(named)
+        Err(_) if is_glob(path) => fitting(path),
+        Err(reason) => Err(DocumentError::Read { path: path.to_owned(), reason }),
+    }
 }
 
 /// Returns the path to watch for a missing file: the first missing folder of the path, or the path itself. Returns
@@ -109,48 +95,39 @@ fn is_glob(path: &Path) -> bool {
 }
 
 /// Returns the files that match a glob.
-fn fitting(glob: &Path) -> Result<DocumentationPaths, DocumentError> {
+fn fitting(glob: &Path) -> Result<NamedFiles, DocumentError> {
     let broken = |reason| DocumentError::Glob { path: glob.to_owned(), reason };
     let fits = GlobBuilder::new(&glob.to_string_lossy()).literal_separator(true).build().map_err(broken)?;
     let fits = fits.compile_matcher();
-    let folder = first_folders(glob);
-    let unread = |reason| DocumentError::Read { path: folder.clone(), reason };
-    let mut named = below(&folder).map_err(unread)?;
-    named.files.retain(|file| fits.is_match(&file.path));
-    Ok(named)
+    let (mut files, folders) = below(&first_folders(glob))?;
+    files.retain(|file| fits.is_match(&file.path));
+    Ok((files, folders))
 }
 
 /// Returns the documentation files in a folder and below. Links to folders are not followed, because they could form
 /// cycles. Hidden files and folders (leading dot) are skipped.
-fn below(folder: &Path) -> io::Result<DocumentationPaths> {
-    let mut named = DocumentationPaths::default();
-    let mut open = vec![(folder.to_owned(), String::new(), 0)];
-    while let Some((folder, prefix, depth)) = open.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            let file_name = entry.file_name().to_string_lossy().into_owned();
-            if file_name.starts_with('.') {
+fn below(folder: &Path) -> Result<NamedFiles, DocumentError> {
+    let unread = |reason| DocumentError::Read { path: folder.to_owned(), reason };
+    let (mut files, mut folders) = (Vec::new(), Vec::new());
+    let mut open = vec![(folder.to_owned(), String::new())];
+    while let Some((folder, prefix)) = open.pop() {
+        for entry in fs::read_dir(&folder).map_err(unread)? {
+            let entry = entry.map_err(unread)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
                 continue;
             }
-            let name = if prefix.is_empty() { file_name } else { format!("{prefix}/{file_name}") };
-            if entry.file_type()?.is_dir() {
-                if depth < MAX_FOLDER_DEPTH {
-                    open.push((entry.path(), name, depth + 1));
-                }
-            } else if is_documentation(&entry.path()) {
-                named.files.push(DocumentationFile { path: entry.path(), name });
+            let (path, name) = (entry.path(), format!("{prefix}{name}"));
+            if entry.file_type().map_err(unread)?.is_dir() {
+                open.push((path, format!("{name}/")));
+            } else if is_documentation(&path) && path.is_file() {
+                files.push(DocumentationFile { path, name });
             }
         }
-        named.folders.push(folder);
+        folders.push(folder);
     }
-    named.files.sort_by(|left, right| left.name.cmp(&right.name));
-    Ok(named)
-}
-
-/// Whether the file has the extension of a documentation file.
-fn is_documentation(path: &Path) -> bool {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase());
-    ending.is_some_and(|ending| DOCUMENTATION_ENDINGS.contains(&ending.as_str())) && path.is_file()
+    files.sort_by(|left, right| left.name.cmp(&right.name));
+    Ok((files, folders))
 }
 
 #[cfg(test)]
@@ -166,12 +143,12 @@ mod tests {
             fs::write(path, "text").unwrap();
         }
         let names =
-            |path: PathBuf| -> Vec<String> { named(&path).unwrap().files.into_iter().map(|file| file.name).collect() };
+            |path: PathBuf| -> Vec<String> { named(&path).unwrap().0.into_iter().map(|file| file.name).collect() };
         assert_eq!(names(folder.path().to_owned()), ["a/c.HTML", "a/d/e.csv", "b.md"]);
         assert_eq!(names(folder.path().join("**/*.csv")), ["a/d/e.csv"]);
         assert_eq!(names(folder.path().join("*.md")), ["b.md"]);
         assert_eq!(names(folder.path().join("a/?.HTML")), ["c.HTML"]);
-        assert_eq!(named(folder.path()).unwrap().folders.len(), 3);
+        assert_eq!(named(folder.path()).unwrap().1.len(), 3);
     }
 
     #[test]

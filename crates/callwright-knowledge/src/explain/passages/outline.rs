@@ -1,6 +1,7 @@
 //! Blocks → sections of passages: separates catalogue entries from prose.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::entry::entry;
 use super::joiner::Joiner;
@@ -19,19 +20,38 @@ const LEAST_LIST: usize = 2;
 /// Number of blocks below a heading in which its code is searched.
 const CODE_SEARCH_BLOCKS: usize = 4;
 
-/// Content below one heading.
+/// Content below one heading of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct OutlinedSection {
-    /// Headings, outermost first.
-    pub(crate) path: Vec<String>,
-    /// Passages, and texts that are too long for one.
+pub struct Section {
+    /// File name, or its path relative to the searched folder with `/` as separator.
+    pub file: String,
+    /// Enclosing headings, outermost first; empty before the first heading.
+    pub path: Vec<String>,
+    /// Passages, and text that is still to be split into passages, in document order.
     pub(crate) parts: Vec<PassagePart>,
+    /// Names of the tools whose operations the section belongs to, within the toolset. If empty, the section applies to
+    /// the whole toolset or to the operations that its headings name. Sections of the same tools share this list.
+    pub tools: Arc<[String]>,
+}
+
+impl Section {
+    /// Formats file and headings for display: `errors.md > Gateway > Close codes`.
+    pub fn source(&self) -> String {
+        std::iter::once(&self.file).chain(&self.path).map(String::as_str).collect::<Vec<_>>().join(" > ")
+    }
+
+    /// Returns its passages, split by words only.
+    #[cfg(test)]
+    pub(crate) fn passages(&self) -> Vec<super::pieces::Piece> {
+        let by_words = super::sentence_vectors::SentenceVectors::default();
+        self.parts.iter().cloned().flat_map(|part| by_words.passages(part)).collect()
+    }
 }
 
 /// Splits blocks into sections at their headings. A block that defines a code, with everything that belongs to it, is
 /// an *entry*: one passage that explains the code and its remedy. A block that heads a list of further codes is no
 /// entry.
-pub(crate) fn outline(mut blocks: Vec<DocumentBlock>, settings: &Settings) -> Vec<OutlinedSection> {
+pub(crate) fn outline(mut blocks: Vec<DocumentBlock>, settings: &Settings) -> Vec<Section> {
     blocks.iter_mut().for_each(promote);
     let mut heads = heads(&blocks);
     join_series(&mut blocks, &mut heads);
@@ -184,7 +204,7 @@ struct Outliner<'a> {
     settings: &'a Settings,
     /// Enclosing headings of the next block, with their depths.
     path: Vec<(usize, String)>,
-    done: Vec<OutlinedSection>,
+    done: Vec<Section>,
     joiner: Joiner,
     /// Heading that starts the next passage, if that is prose.
     pending: Option<PendingHeading>,
@@ -261,11 +281,11 @@ impl Outliner<'_> {
         let path = self.path.iter().filter(|(depth, _)| *depth < BOLD_LINE).map(|(_, title)| title.clone()).collect();
         match self.done.last_mut() {
             Some(last) if last.path == path => last.parts.extend(parts),
-            _ => self.done.push(OutlinedSection { path, parts }),
+            _ => self.done.push(Section { path, parts, ..Section::default() }),
         }
     }
 
-    fn finish(mut self) -> Vec<OutlinedSection> {
+    fn finish(mut self) -> Vec<Section> {
         self.end_section();
         self.done
     }

@@ -23,18 +23,40 @@ pub(crate) enum DocumentFormat {
 /// Number of bytes at the beginning of a file that are examined.
 const EXAMINED_BYTES: usize = 64 * 1024;
 
+/// Extensions of documentation files and their formats.
+const ENDINGS: [(&str, DocumentFormat); 9] = [
+    ("md markdown mdx mdown", DocumentFormat::Markdown),
+    ("html htm xhtml", DocumentFormat::Html),
+    ("txt text", DocumentFormat::Plain),
+    ("json jsonl ndjson", DocumentFormat::Json),
+    ("csv tsv", DocumentFormat::Delimited),
+    ("yml yaml", DocumentFormat::Yaml),
+    ("rst rest", DocumentFormat::Rst),
+    ("adoc asciidoc asc", DocumentFormat::Asciidoc),
+    ("properties proto", DocumentFormat::Plain),
+];
+
+/// Returns the extensions of documentation files.
+pub fn documentation_endings() -> impl Iterator<Item = &'static str> {
+    ENDINGS.iter().flat_map(|(endings, _)| endings.split(' '))
+}
+
+/// Whether the file has the extension of a documentation file.
+pub(crate) fn is_documentation(path: &Path) -> bool {
+    by_ending(path).is_some()
+}
+
+fn by_ending(path: &Path) -> Option<DocumentFormat> {
+    let ending = path.extension()?.to_string_lossy().to_ascii_lowercase();
+    ENDINGS.iter().find(|(endings, _)| endings.split(' ').any(|one| one == ending)).map(|(_, format)| *format)
+}
+
 /// Returns the format of a file.
 pub(crate) fn format_of(path: &Path, text: &str) -> DocumentFormat {
-    let ending = path.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-    match ending.as_str() {
-        "html" | "htm" | "xhtml" => DocumentFormat::Html,
-        "json" | "jsonl" | "ndjson" => DocumentFormat::Json,
-        "csv" | "tsv" => DocumentFormat::Delimited,
-        "yml" | "yaml" => DocumentFormat::Yaml,
-        "rst" | "rest" => DocumentFormat::Rst,
-        "adoc" | "asciidoc" | "asc" => DocumentFormat::Asciidoc,
-        "txt" | "text" | "properties" | "proto" => by_content(text).unwrap_or(DocumentFormat::Plain),
-        _ => by_markup(text).unwrap_or(DocumentFormat::Markdown),
+    match by_ending(path).unwrap_or(DocumentFormat::Markdown) {
+        DocumentFormat::Plain => by_content(text).unwrap_or(DocumentFormat::Plain),
+        DocumentFormat::Markdown => by_markup(text).unwrap_or(DocumentFormat::Markdown),
+        format => format,
     }
 }
 

@@ -1,4 +1,4 @@
-//! JSON → blocks. Error catalogues are lists of objects, or objects whose keys are the codes. Member names and nesting
+//! JSON and YAML → blocks. Error catalogues are lists of objects, or objects whose keys are the codes. Member names and nesting
 //! follow no standard.
 
 use crate::explain::failures::body_words::scalar;
@@ -11,6 +11,7 @@ use crate::explain::documents::labels::{LabelRole, is_label, role};
 use crate::explain::documents::records::{LabelledRecord, joined};
 use crate::explain::index::codes::{CodeLikelihood, is_integer, strength};
 use callwright_common::text::one_line;
+use callwright_common::yaml::{Bounds, YamlProblem, is_blank, read};
 
 /// Maximum depth of objects inside a record that are merged into it; deeper ones are omitted.
 const MAX_RECORD_LEVELS: usize = 4;
@@ -31,11 +32,36 @@ pub(crate) fn json(text: &[u8]) -> (Vec<DocumentBlock>, Option<serde_json::Error
     (reader.blocks, None)
 }
 
-/// Converts parsed values.
-pub(crate) fn values<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<DocumentBlock> {
+/// Limits on the expansion of a file. Catalogues of errors are nested a few levels deep; each level takes some kilobytes
+/// of the stack.
+const BOUNDS: Bounds = Bounds { depth: 32, events: 4_000_000 };
+
+/// Parses YAML: one document, or several that are separated by `---`.
+///
+/// # Errors
+/// The problem of the first document that cannot be read.
+pub(crate) fn yaml(text: &str) -> Result<Vec<DocumentBlock>, YamlProblem> {
     let mut reader = JsonBlockReader::default();
-    values.for_each(|value| reader.value("", value, 0));
-    reader.blocks
+    for document in documents(text) {
+        reader.value("", &read::<Value>(document, BOUNDS)?, 0);
+    }
+    Ok(reader.blocks)
+}
+
+/// Splits a stream into its documents, without those that have no data.
+fn documents(text: &str) -> impl Iterator<Item = &str> {
+    let mut starts = vec![0];
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        if line.trim_end() == "---" {
+            starts.push(at);
+        }
+    }
+    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([text.len()]).collect();
+    let parts = starts.into_iter().zip(ends).filter_map(|(start, end)| text.get(start..end));
+    let parts = parts.map(|part| part.trim_end().strip_suffix("---").unwrap_or(part));
+    parts.filter(|part| !is_blank(part))
 }
 
 #[derive(Default)]

@@ -17,4 +17,3 @@ pub(crate) mod rst;
 mod rst_tables;
 mod tables;
 mod writer;
-pub(crate) mod yaml;
