@@ -399,7 +399,7 @@ impl DocumentationSource {
         let docs = catalog.toolsets().flat_map(|toolset| documentation(toolset)).collect();
         let (explainer, failed) = Explainer::with_embedder(docs, sections, &self.settings, embedder).await;
         if let Some(error) = failed {
-            tracing::warn!(%error, "documentation is divided and searched by keywords only");
+            tracing::warn!(%error, "documentation is searched by keywords only");
         }
         explainer
     }

@@ -29,5 +29,4 @@ pub use documents::{
 };
 pub use explanation::{ClientTool, DeferredDocs, Explainer, OperationDocs, ToolExplanation};
 pub use failures::{FailureEvidence, FailureKind, FailureVerdict, ReportedFailure, ToolMessage, recognise};
-pub use passages::pieces::Piece;
 pub use settings::Settings;

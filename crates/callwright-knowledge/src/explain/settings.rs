@@ -17,8 +17,7 @@ pub struct Settings {
     pub min_confidence: f32,
     /// Maximum number of indexed characters per operation; the rest is omitted.
     pub max_document_chars: usize,
-    /// Maximum number of texts per toolset that are embedded when documentation is loaded, counted separately for the
-    /// sentences of long texts and for passages. The rest uses words only.
+    /// Maximum number of passages per toolset that are embedded when documentation is loaded. The rest uses words only.
     pub max_embedded_texts: usize,
     /// Maximum size in bytes of a documentation file (`toolsets.NAME.docs`).
     pub max_file_bytes: u64,

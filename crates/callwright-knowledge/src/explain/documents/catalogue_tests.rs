@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Section, sections};
 use crate::explain::Settings;
-use crate::explain::passages::pieces::Piece;
+use crate::explain::passages::Piece;
 
 struct Error {
     code: &'static str,
@@ -53,7 +53,7 @@ fn read(name: &str, text: &str) -> Vec<Section> {
 }
 
 fn pieces(sections: &[Section]) -> Vec<Piece> {
-    sections.iter().flat_map(Section::passages).collect()
+    sections.iter().flat_map(|section| section.passages.clone()).collect()
 }
 
 /// Asserts that exactly one passage defines each code and that it contains all parts.

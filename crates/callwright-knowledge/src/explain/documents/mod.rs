@@ -16,9 +16,9 @@ pub(crate) mod records;
 use std::path::{Path, PathBuf};
 
 use crate::explain::Settings;
+use crate::explain::passages::Piece;
 pub use crate::explain::passages::outline::Section;
 use crate::explain::passages::outline::outline;
-use crate::explain::passages::runs::PassagePart;
 use blocks::DocumentBlock;
 pub use errors::{ContentError, DocumentError};
 pub use formats::format::documentation_endings;
@@ -105,9 +105,8 @@ fn blocks(path: &Path, bytes: &[u8]) -> (Vec<DocumentBlock>, Option<ContentError
 }
 
 /// Parses a Markdown text into passages (AutoFeedback section 3.3.1). Neighbouring sentences are joined up to
-/// `passage_chars`, but not across headings. Longer texts form a run that is split at the gaps with the least cohesion.
-/// A table row or the definition of a code forms its own passage, because only one of a list of codes explains an
-/// outcome.
-pub(crate) fn parts(text: &str, settings: &Settings) -> Vec<PassagePart> {
-    outline(markdown(text), settings).into_iter().flat_map(|section| section.parts).collect()
+/// `passage_chars`, but not across headings. Longer texts are split at the gaps with the least cohesion. A table row or
+/// the definition of a code forms its own passage, because only one of a list of codes explains an outcome.
+pub(crate) fn passages(text: &str, settings: &Settings) -> Vec<Piece> {
+    outline(markdown(text), settings).into_iter().flat_map(|section| section.passages).collect()
 }

@@ -13,8 +13,7 @@ use crate::explain::documents::Section;
 use crate::explain::failures::{FailureKind, FailureVerdict, is_failure, shortfall, suspected_code};
 use crate::explain::index::codes::normal_form;
 use crate::explain::index::passage_vectors::MessageSimilarity;
-use crate::explain::index::{Index, IndexedPassage, PassageIndexBuilder};
-use crate::explain::passages::sentence_vectors::SentenceVectors;
+use crate::explain::index::{Index, IndexedPassage};
 use crate::explain::query::envelope::Envelope;
 use crate::explain::query::{FailureQuery, learn, query};
 use crate::explain::ranking::verdict_words::describes_error;
@@ -81,37 +80,30 @@ impl Explainer {
 
     /// Same as [`Self::build`], with additional documentation sections, each with the toolset's name.
     pub fn with_sections(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
-        let builders = builders(docs, sections, settings);
-        Self::new(builders.into_iter().map(|(name, builder)| (name, builder.build())).collect(), settings)
+        Self::new(indexes(docs, sections, settings), settings)
     }
 
-    /// Same as [`Self::with_sections`], with an embedder. Long texts are split where their meaning changes, and
-    /// passages are also found by meaning. Passages are embedded once; each failure that no code explains costs one
-    /// more embedding.
+    /// Same as [`Self::with_sections`], with an embedder: passages are also found by meaning. Passages are embedded
+    /// once; each failure that no code explains costs one more embedding.
     ///
-    /// The second value is the error if some vectors are missing. The affected texts, and all that would have been
-    /// embedded after them, use words only.
+    /// The second value is the error if some vectors are missing. The affected toolset, and all that would have been
+    /// embedded after it, use words only.
     pub async fn with_embedder(
         docs: Vec<OperationDocs>,
         sections: Vec<(String, Section)>,
         settings: &Settings,
         embedder: &Arc<dyn Embedder>,
     ) -> (Self, Option<EmbedError>) {
-        let mut toolsets = BTreeMap::new();
+        let mut indexes = indexes(docs, sections, settings);
         let mut failed = None;
-        for (name, builder) in builders(docs, sections, settings) {
-            let index = match failed {
-                None => {
-                    let (index, error) = build_with_embedder(builder, settings, embedder).await;
-                    failed = error;
-                    index
-                }
-                // A failed embedder is not queried again, because a timeout may be slow.
-                Some(_) => builder.build(),
-            };
-            toolsets.insert(name, index);
+        for index in indexes.values_mut() {
+            failed = index.embed_passages(embedder, settings.max_embedded_texts).await.err();
+            // A failed embedder is not queried again, because a timeout may be slow.
+            if failed.is_some() {
+                break;
+            }
         }
-        (Self::new(toolsets, settings), failed)
+        (Self::new(indexes, settings), failed)
     }
 
     fn new(toolsets: BTreeMap<String, Index>, settings: &Settings) -> Self {
@@ -149,16 +141,17 @@ impl Explainer {
         let (settings, runtime) = (self.settings.clone(), Handle::current());
         let built = tokio::task::spawn_blocking(move || {
             let (operations, sections) = (docs.read)();
-            let builder = builder(&operations, &sections, &settings);
-            match &embedder {
-                None => (builder.build(), None),
-                Some(embedder) => runtime.block_on(build_with_embedder(builder, &settings, embedder)),
-            }
+            let mut index = index(&operations, &sections, &settings);
+            let failed = embedder.and_then(|embedder| {
+                runtime.block_on(index.embed_passages(&embedder, settings.max_embedded_texts)).err()
+            });
+            (index, failed)
         });
         match built.await {
-            Ok((index, None)) => index,
-            Ok((index, Some(error))) => {
-                tracing::warn!(%error, toolset, "documentation is divided and searched by keywords only");
+            Ok((index, failed)) => {
+                if let Some(error) = failed {
+                    tracing::warn!(%error, toolset, "documentation is searched by keywords only");
+                }
                 index
             }
             Err(error) => {
@@ -313,12 +306,8 @@ impl ToolsetPassages {
     }
 }
 
-/// Creates an index builder per toolset from its documentation.
-fn builders(
-    docs: Vec<OperationDocs>,
-    sections: Vec<(String, Section)>,
-    settings: &Settings,
-) -> BTreeMap<String, PassageIndexBuilder<'_>> {
+/// Creates the index of each toolset from its documentation.
+fn indexes(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> BTreeMap<String, Index> {
     let mut by_toolset: BTreeMap<String, (Vec<OperationDocs>, Vec<Section>)> = BTreeMap::new();
     for docs in docs {
         by_toolset.entry(docs.toolset.clone()).or_default().0.push(docs);
@@ -327,35 +316,16 @@ fn builders(
         by_toolset.entry(toolset).or_default().1.push(section);
     }
     let toolsets: Vec<_> = by_toolset.into_iter().collect();
-    let builders = map_all(&toolsets, |(_, (docs, sections))| builder(docs, sections, settings));
-    toolsets.into_iter().map(|(toolset, _)| toolset).zip(builders).collect()
+    let indexes = map_all(&toolsets, |(_, (docs, sections))| index(docs, sections, settings));
+    toolsets.into_iter().map(|(toolset, _)| toolset).zip(indexes).collect()
 }
 
-/// Creates an index builder from the documentation of one toolset.
-fn builder<'s>(docs: &[OperationDocs], sections: &[Section], settings: &'s Settings) -> PassageIndexBuilder<'s> {
+/// Creates an index from the documentation of one toolset.
+fn index(docs: &[OperationDocs], sections: &[Section], settings: &Settings) -> Index {
     let mut builder = Index::builder(settings);
-    for OperationDocs { tool, texts, .. } in docs {
-        builder.add_operation(tool, texts);
-    }
-    for section in sections {
-        builder.add_section(section.clone());
-    }
-    builder
-}
-
-async fn build_with_embedder(
-    builder: PassageIndexBuilder<'_>,
-    settings: &Settings,
-    embedder: &Arc<dyn Embedder>,
-) -> (Index, Option<EmbedError>) {
-    match SentenceVectors::embed(builder.sentences_to_embed(), embedder).await {
-        Ok(vectors) => {
-            let mut index = builder.build_with_vectors(&vectors);
-            let embedded = index.embed_passages(embedder, settings.max_embedded_texts).await;
-            (index, embedded.err())
-        }
-        Err(error) => (builder.build(), Some(error)),
-    }
+    docs.iter().for_each(|docs| builder.add_operation(&docs.tool, &docs.texts));
+    sections.iter().for_each(|section| builder.add_section(section));
+    builder.build()
 }
 
 /// Maximum difference in weight to the best passage for other definitions of the same code.

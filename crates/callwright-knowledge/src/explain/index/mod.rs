@@ -11,10 +11,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::explain::Settings;
-use crate::explain::documents::{Section, parts};
-use crate::explain::passages::pieces::Piece;
-use crate::explain::passages::runs::PassagePart;
-use crate::explain::passages::sentence_vectors::{SentenceVectors, distinct_sentences};
+use crate::explain::documents::{Section, passages};
+use crate::explain::passages::Piece;
 use callwright_common::text::{beginning, letters};
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_search::retrieval::Bm25;
@@ -77,13 +75,7 @@ pub(crate) struct Index {
 
 impl Index {
     pub(crate) fn builder(settings: &Settings) -> PassageIndexBuilder<'_> {
-        PassageIndexBuilder {
-            settings,
-            parsed: Vec::new(),
-            entries: Vec::new(),
-            names: HashMap::new(),
-            units: DocumentUnits::default(),
-        }
+        PassageIndexBuilder { settings, entries: Vec::new(), names: HashMap::new(), units: DocumentUnits::default() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -143,75 +135,35 @@ impl Index {
 
 pub(crate) struct PassageIndexBuilder<'a> {
     settings: &'a Settings,
-    /// Parsed documentation in its original order, not yet split into passages.
-    parsed: Vec<ParsedUnit>,
     entries: Vec<IndexedPassage>,
     names: HashMap<String, Vec<CodeMention>>,
     units: DocumentUnits,
 }
 
-/// Parsed documentation of one operation or section.
-struct ParsedUnit {
-    owner: UnitOwner,
-    texts: Vec<UnitText>,
-}
-
-enum UnitOwner {
-    Operation(String),
-    Section { path: Vec<String>, tools: Arc<[String]> },
-}
-
-struct UnitText {
-    parts: Vec<PassagePart>,
-    source: String,
-    response: Option<DocumentedResponse>,
-}
-
 impl PassageIndexBuilder<'_> {
-    /// Parses the documentation of one operation.
+    /// Adds the documentation of one operation.
     pub(crate) fn add_operation(&mut self, tool: &str, texts: &[DocText]) {
+        let (start, unit) = (self.entries.len(), self.units.next_id());
         let mut chars_left = self.settings.max_document_chars;
-        let mut parsed = Vec::with_capacity(texts.len());
         for DocText { text, source } in texts {
             let taken = beginning(text, chars_left);
             chars_left -= taken.chars().count();
             let (labelled, rest) = split_label(taken);
             let response = response_of(source).or(labelled);
-            parsed.push(UnitText { parts: parts(rest, self.settings), source: source.clone(), response });
+            for piece in passages(rest, self.settings) {
+                self.add_piece(piece, source, response, unit);
+            }
         }
-        self.parsed.push(ParsedUnit { owner: UnitOwner::Operation(tool.to_owned()), texts: parsed });
+        self.units.push_operation(tool, start..self.entries.len());
     }
 
     /// Adds a section of documentation outside of OpenAPI documents.
-    pub(crate) fn add_section(&mut self, section: Section) {
-        let source = section.source();
-        let Section { path, tools, parts, .. } = section;
-        let texts = vec![UnitText { parts, source, response: None }];
-        self.parsed.push(ParsedUnit { owner: UnitOwner::Section { path, tools }, texts });
-    }
-
-    /// Returns the sentences to embed for splitting runs, up to the limit in the settings.
-    pub(crate) fn sentences_to_embed(&self) -> Vec<String> {
-        let parts = self.parsed.iter().flat_map(|unit| &unit.texts).flat_map(|text| &text.parts);
-        let runs = parts.filter_map(|part| match part {
-            PassagePart::Run(run) => Some(run),
-            PassagePart::Passage(_) => None,
-        });
-        distinct_sentences(runs, self.settings.max_embedded_texts)
-    }
-
-    fn add_unit(&mut self, ParsedUnit { owner, texts }: ParsedUnit, vectors: &SentenceVectors) {
-        let (start, unit) = (self.entries.len(), self.units.next_id());
-        for UnitText { parts, source, response } in texts {
-            for piece in parts.into_iter().flat_map(|part| vectors.passages(part)) {
-                self.add_piece(piece, &source, response, unit);
-            }
+    pub(crate) fn add_section(&mut self, section: &Section) {
+        let (source, unit) = (section.source(), self.units.next_id());
+        for piece in &section.passages {
+            self.add_piece(piece.clone(), &source, None, unit);
         }
-        let passages = start..self.entries.len();
-        match owner {
-            UnitOwner::Operation(tool) => self.units.push_operation(&tool, passages),
-            UnitOwner::Section { path, tools } => self.units.push_section(&path, &tools),
-        }
+        self.units.push_section(&section.path, &section.tools);
     }
 
     fn add_piece(&mut self, piece: Piece, source: &str, response: Option<DocumentedResponse>, unit: UnitId) {
@@ -220,7 +172,7 @@ impl PassageIndexBuilder<'_> {
         }
         let passage = self.entries.len();
         let shape = piece.defines.iter().filter_map(|code| shape_of(code)).max();
-        self.units.count(unit, &piece.defines);
+        self.units.count(&piece.defines);
         let defined = piece.defines.into_iter().map(|name| (name, true));
         for (name, defines) in defined.chain(piece.mentions.into_iter().map(|name| (name, false))) {
             let named = self.names.entry(name).or_default();
@@ -232,16 +184,8 @@ impl PassageIndexBuilder<'_> {
         self.entries.push(IndexedPassage { text: piece.text, source: source.to_owned(), response, unit, shape });
     }
 
-    /// Splits the texts by words only and indexes them.
-    pub(crate) fn build(self) -> Index {
-        self.build_with_vectors(&SentenceVectors::default())
-    }
-
-    /// Splits the texts, by the meanings of sentences where vectors are available, and indexes them.
-    pub(crate) fn build_with_vectors(mut self, vectors: &SentenceVectors) -> Index {
-        for unit in std::mem::take(&mut self.parsed) {
-            self.add_unit(unit, vectors);
-        }
+    /// Indexes the passages.
+    pub(crate) fn build(mut self) -> Index {
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
         let leads = Bm25::build(self.entries.iter().map(|entry| ((), lead(&entry.text))));
         self.units.finish();

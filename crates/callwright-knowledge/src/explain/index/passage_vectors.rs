@@ -107,3 +107,93 @@ impl MessageSimilarity {
         (self.cosine(passage) / self.best.max(f32::MIN_POSITIVE)).max(0.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::FutureExt;
+    use futures_util::future::BoxFuture;
+    use serde_json::Map;
+
+    use super::*;
+    use crate::explain::{Explainer, OperationDocs, Settings};
+    use callwright_types::outcome::ApiAnswer;
+    use callwright_types::{DocText, OperationRef, Outcome};
+
+    /// Embeds two subjects, each by its words.
+    #[derive(Debug, Default)]
+    struct Subjects {
+        requests: AtomicUsize,
+        fails: bool,
+    }
+
+    impl Embedder for Subjects {
+        fn id(&self) -> &'static str {
+            "subjects"
+        }
+
+        fn dimensions(&self) -> usize {
+            2
+        }
+
+        fn embed(&self, texts: Vec<String>) -> BoxFuture<'_, Result<Vec<Vector>, EmbedError>> {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            let vector = |text: String| {
+                let is = |words: [&str; 2]| if words.iter().any(|word| text.contains(word)) { 1.0 } else { 0.1 };
+                Vector::new(vec![is(["badge", "token"]), is(["parcel", "package"])]).unwrap()
+            };
+            let vectors = texts.into_iter().map(vector).collect();
+            let error = EmbedError { model: "subjects".into(), reason: "it is away".into() };
+            Box::pin(std::future::ready(if self.fails { Err(error) } else { Ok(vectors) }))
+        }
+    }
+
+    fn docs(toolset: &str) -> OperationDocs {
+        let texts = ["Every badge opens doors.", "The parcel is ten kilograms.", "Vans leave at noon."];
+        let texts = texts.map(|text| DocText { text: text.into(), source: "source".into() }).to_vec();
+        OperationDocs { toolset: toolset.into(), tool: "tool".into(), texts }
+    }
+
+    fn settings() -> Settings {
+        Settings { min_confidence: 0.0, ..Settings::default() }
+    }
+
+    fn built(toolsets: &[&str], settings: &Settings, fails: bool) -> (Explainer, Option<EmbedError>, usize) {
+        let subjects = Arc::new(Subjects { fails, ..Subjects::default() });
+        let embedder: Arc<dyn Embedder> = subjects.clone();
+        let docs = toolsets.iter().map(|toolset| docs(toolset)).collect();
+        let (explainer, error) =
+            Explainer::with_embedder(docs, Vec::new(), settings, &embedder).now_or_never().unwrap();
+        (explainer, error, subjects.requests.load(Ordering::Relaxed))
+    }
+
+    /// Returns the passage that explains a message with a word for a parcel that no passage has.
+    fn parcel_passage(explainer: &Explainer) -> Option<String> {
+        let operation = OperationRef { toolset: "a".into(), tool: "tool".into() };
+        let outcome = Outcome::Answered(ApiAnswer::new(400, "heavy package".to_owned()));
+        let explanation = explainer.explain(&operation, &outcome, &Map::new()).now_or_never().unwrap();
+        explanation.passages.first().map(|passage| passage.text.clone())
+    }
+
+    #[test]
+    fn a_passage_is_found_by_its_meaning() {
+        let (explainer, error, requests) = built(&["a"], &settings(), false);
+        assert_eq!((parcel_passage(&explainer).as_deref(), error), (Some("The parcel is ten kilograms."), None));
+        assert_eq!(requests, 1, "for all passages");
+    }
+
+    #[test]
+    fn a_failed_embedder_is_queried_once_and_words_decide() {
+        let (explainer, error, requests) = built(&["a", "b"], &settings(), true);
+        let by_words = parcel_passage(&Explainer::build(vec![docs("a")], &settings()));
+        assert_eq!((parcel_passage(&explainer), requests), (by_words, 1));
+        assert!(error.is_some_and(|error| error.to_string() == "subjects: it is away"));
+    }
+
+    #[test]
+    fn no_more_texts_are_embedded_than_the_settings_allow() {
+        let (explainer, ..) = built(&["a"], &Settings { max_embedded_texts: 1, ..settings() }, false);
+        assert_ne!(parcel_passage(&explainer).as_deref(), Some("The parcel is ten kilograms."));
+    }
+}

@@ -45,103 +45,90 @@ fn is_status(name: &str) -> bool {
     name.len() == 3 && name.parse::<u16>().is_ok_and(|status| (100..600).contains(&status))
 }
 
-/// Sections of the same operations. Grouping saves memory, because there may be thousands of both.
-#[derive(Debug)]
-struct SectionGroup {
-    /// Keeps the list allocated, because its address is the key in `by_list`.
-    _tools: Arc<[String]>,
-    sections: Vec<UnitId>,
+/// Operation, or section of further documentation.
+#[derive(Debug, Default)]
+struct DocumentUnit {
+    /// Whether it is an operation or a section that belongs to one.
+    is_operation: bool,
+    /// Whether its headings mention errors.
+    mentions_errors: bool,
+    defined: DefinitionCounts,
 }
 
 /// All operations and sections of a toolset.
 #[derive(Debug, Default)]
 pub(crate) struct DocumentUnits {
-    /// Whether each unit is an operation or a section that belongs to one.
-    is_operation: Vec<bool>,
+    units: Vec<DocumentUnit>,
+    /// Definitions in the passages of the next unit.
+    next: DefinitionCounts,
     /// Operations by tool name, with their passages.
     operations: HashMap<String, (UnitId, Range<usize>)>,
-    /// Groups of sections with the same operations.
-    groups: Vec<SectionGroup>,
-    /// Groups by the address of their list of tools.
-    by_list: HashMap<usize, usize>,
-    /// Groups of sections by the names of the tools that they belong to.
-    groups_by_tool: HashMap<String, Vec<usize>>,
+    /// Sections by the list of the tools that they belong to. Sections share the lists, because there may be thousands
+    /// of both.
+    sections: HashMap<usize, (Arc<[String]>, Vec<UnitId>)>,
     titles: Vec<(UnitId, String)>,
-    /// Numbers of defined codes by unit.
-    defined: Vec<DefinitionCounts>,
     most_defined: u32,
-    /// Whether the headings of each unit mention errors.
-    mentions_errors: Vec<bool>,
     headings: Option<Bm25<UnitId>>,
 }
 
 impl DocumentUnits {
     /// Returns the index of the next unit.
     pub(crate) fn next_id(&self) -> UnitId {
-        UnitId(u32::try_from(self.is_operation.len()).unwrap_or(u32::MAX))
+        UnitId(u32::try_from(self.units.len()).unwrap_or(u32::MAX))
     }
 
-    /// Counts the definitions in a passage of `unit`.
-    pub(crate) fn count(&mut self, unit: UnitId, names: &[String]) {
-        let number = unit.0 as usize;
-        if self.defined.len() <= number {
-            self.defined.resize(number + 1, DefinitionCounts::default());
-        }
-        let Some(defined) = self.defined.get_mut(number) else { return };
+    /// Counts the definitions in a passage of the next unit.
+    pub(crate) fn count(&mut self, names: &[String]) {
         let statuses = names.iter().filter(|name| is_status(name)).count();
         let numbers = names.iter().filter(|name| shape_of(name) == Some(CodeShape::Number)).count();
-        defined.codes += u32::from(names.iter().any(|name| shape_of(name).is_some()));
-        defined.numbers += u32::from(numbers > 0);
-        defined.statuses += u32::from(statuses > 0 && statuses == numbers);
-        self.most_defined = self.most_defined.max(defined.codes);
+        self.next.codes += u32::from(names.iter().any(|name| shape_of(name).is_some()));
+        self.next.numbers += u32::from(numbers > 0);
+        self.next.statuses += u32::from(statuses > 0 && statuses == numbers);
+        self.most_defined = self.most_defined.max(self.next.codes);
+    }
+
+    fn unit(&self, unit: UnitId) -> Option<&DocumentUnit> {
+        self.units.get(unit.0 as usize)
     }
 
     /// Returns how likely a unit is an error catalogue, 0 to 1: whether its headings mention errors, and the logarithm
     /// of its number of codes relative to the unit with the most codes.
     pub(crate) fn catalogue_likelihood(&self, unit: UnitId) -> f32 {
-        let number = unit.0 as usize;
-        let codes = self.defined.get(number).map_or(0, |defined| defined.codes);
-        let share = (codes as f32).ln_1p() / (self.most_defined.max(1) as f32).ln_1p();
-        let mentions_errors = self.mentions_errors.get(number).is_some_and(|mentions| *mentions);
-        (share + f32::from(u8::from(mentions_errors))) / 2.0
+        let Some(unit) = self.unit(unit) else { return 0.0 };
+        let share = (unit.defined.codes as f32).ln_1p() / (self.most_defined.max(1) as f32).ln_1p();
+        (share + f32::from(u8::from(unit.mentions_errors))) / 2.0
     }
 
     /// Whether the numbers that a unit defines are HTTP statuses, and not codes of the same form.
     pub(crate) fn defines_statuses(&self, unit: UnitId) -> bool {
-        let defined = self.defined.get(unit.0 as usize).copied().unwrap_or_default();
+        let defined = self.unit(unit).map(|unit| unit.defined).unwrap_or_default();
         defined.statuses * STATUS_SHARE.1 >= defined.numbers * STATUS_SHARE.0
+    }
+
+    /// Whether the unit is an operation, or a section that belongs to one.
+    pub(crate) fn is_operation(&self, unit: UnitId) -> bool {
+        self.unit(unit).is_some_and(|unit| unit.is_operation)
     }
 
     pub(crate) fn push_operation(&mut self, tool: &str, passages: Range<usize>) {
         self.operations.insert(tool.to_owned(), (self.next_id(), passages));
-        self.mentions_errors.push(false);
-        self.is_operation.push(true);
+        self.push(true, false);
     }
 
     /// Adds a section that belongs to the operations of `tools`, or to none.
     pub(crate) fn push_section(&mut self, path: &[String], tools: &Arc<[String]>) {
         let unit = self.next_id();
         if !tools.is_empty() {
-            self.assign(unit, tools);
+            let list = self.sections.entry(tools.as_ptr().addr());
+            list.or_insert_with(|| (Arc::clone(tools), Vec::new())).1.push(unit);
         }
         let title = spaced(&path.join("\n"));
-        self.mentions_errors.push(tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
+        self.push(!tools.is_empty(), tokens(&title).iter().any(|word| ERROR_WORDS.contains(&word.as_str())));
         self.titles.push((unit, title));
-        self.is_operation.push(!tools.is_empty());
     }
 
-    fn assign(&mut self, unit: UnitId, tools: &Arc<[String]>) {
-        let group = *self.by_list.entry(tools.as_ptr().addr()).or_insert_with(|| {
-            let number = self.groups.len();
-            for tool in tools.iter() {
-                self.groups_by_tool.entry(tool.clone()).or_default().push(number);
-            }
-            self.groups.push(SectionGroup { _tools: Arc::clone(tools), sections: Vec::new() });
-            number
-        });
-        if let Some(group) = self.groups.get_mut(group) {
-            group.sections.push(unit);
-        }
+    fn push(&mut self, is_operation: bool, mentions_errors: bool) {
+        self.units.push(DocumentUnit { is_operation, mentions_errors, defined: std::mem::take(&mut self.next) });
     }
 
     pub(crate) fn finish(&mut self) {
@@ -165,16 +152,12 @@ impl DocumentUnits {
             let brevity = 1.0 - BREVITY_SHARE * (1.0 - hit.score / best_score);
             shares.insert(*hit.id, (hit.coverage / best).powi(2) * brevity);
         }
-        let groups = self.groups_by_tool.get(tool).into_iter().flatten().filter_map(|group| self.groups.get(*group));
+        let lists = self.sections.values().filter(|(tools, _)| tools.iter().any(|one| one == tool));
+        let sections = lists.flat_map(|(_, sections)| sections);
         let own = self.operations.get(tool).map(|(unit, _)| unit);
-        let own: HashSet<UnitId> = own.into_iter().chain(groups.flat_map(|group| &group.sections)).copied().collect();
+        let own: HashSet<UnitId> = own.into_iter().chain(sections).copied().collect();
         shares.extend(own.iter().map(|unit| (*unit, 1.0)));
         UnitRelevance { shares, own }
-    }
-
-    /// Whether the unit is an operation, or a section that belongs to one.
-    pub(crate) fn is_operation(&self, unit: UnitId) -> bool {
-        self.is_operation.get(unit.0 as usize).is_some_and(|belongs| *belongs)
     }
 }
 

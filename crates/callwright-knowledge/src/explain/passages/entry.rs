@@ -1,7 +1,7 @@
 //! Catalogue entry → passage that explains a code and its remedy.
 
-use super::pieces::{Piece, cut, exceeds};
 use super::sentences::sentences;
+use super::{Piece, cut, exceeds};
 use crate::explain::documents::blocks::{BlockKind, DocumentBlock};
 use crate::explain::documents::heads::PassageHead;
 use crate::explain::documents::labels::{LabelRole, is_label, role};

@@ -1,17 +1,33 @@
 //! Sentences → passages of neighbouring sentences.
 
-use super::pieces::{cut, exceeds};
-use super::runs::{PassagePart, Sentence, SentenceRun};
+use std::collections::HashMap;
+
 use super::sentences::sentences;
+use super::{Piece, cut, exceeds};
 use crate::explain::documents::heads;
+use crate::explain::index::codes::mentioned;
+use callwright_search::retrieval::{is_stop_word, tokens};
 
 /// Joins neighbouring sentences.
 pub(crate) struct Joiner {
     limit: usize,
-    /// Finished parts.
-    pub(crate) done: Vec<PassagePart>,
+    /// Finished passages.
+    pub(crate) done: Vec<Piece>,
     /// Consecutive sentences, none longer than the limit.
     run: Vec<Sentence>,
+}
+
+/// Sentence with the codes that it defines.
+struct Sentence {
+    text: String,
+    chars: usize,
+    defines: Vec<String>,
+}
+
+impl Sentence {
+    fn new(text: &str, defines: &[String]) -> Self {
+        Self { text: text.to_owned(), chars: text.chars().count(), defines: defines.to_vec() }
+    }
 }
 
 impl Joiner {
@@ -48,10 +64,81 @@ impl Joiner {
         }
     }
 
-    /// Ends the run of sentences; it becomes one passage if it fits.
+    /// Ends the run of sentences.
     pub(crate) fn flush(&mut self) {
-        self.done.extend(SentenceRun::new_part(std::mem::take(&mut self.run), self.limit));
+        self.done.extend(split(&self.run, self.limit));
+        self.run.clear();
     }
+}
+
+/// Joins sentences, none longer than `limit`, to one passage if they fit. Otherwise splits them at the gaps with the
+/// least cohesion, where the passage before the gap is at least half full: an earlier gap would separate related
+/// sentences.
+fn split(sentences: &[Sentence], limit: usize) -> Vec<Piece> {
+    let mut passages = Vec::new();
+    let mut words = Vec::new();
+    let mut start = 0;
+    while start < sentences.len() {
+        let rest = &sentences[start..];
+        let mut taken = fitting(rest, limit);
+        if taken < rest.len() {
+            if words.is_empty() {
+                words = sentences.iter().map(|sentence| content_words(&sentence.text)).collect();
+            }
+            let least = (fitting(rest, limit / 2) + 1).min(taken);
+            // Among equal gaps, choose the last for the longest passage.
+            let gaps = (least..=taken).rev().map(|taken| (cohesion(&words, start + taken), taken));
+            taken = gaps.min_by(|left, right| left.0.total_cmp(&right.0)).map_or(taken, |(_, taken)| taken);
+        }
+        passages.extend(joined(&rest[..taken]));
+        start += taken;
+    }
+    passages
+}
+
+/// Returns the number of sentences that fit into a passage; at least one.
+fn fitting(sentences: &[Sentence], limit: usize) -> usize {
+    let mut chars = 0;
+    let fits = |sentence: &&Sentence| {
+        chars += sentence.chars + usize::from(chars > 0);
+        chars <= limit
+    };
+    sentences.iter().take_while(fits).count().max(1)
+}
+
+fn joined(sentences: &[Sentence]) -> Option<Piece> {
+    let texts: Vec<&str> = sentences.iter().map(|sentence| sentence.text.as_str()).collect();
+    let text = texts.join(" ");
+    let mentions = texts.iter().flat_map(|text| mentioned(text)).collect();
+    let defines = sentences.iter().flat_map(|sentence| sentence.defines.iter().cloned()).collect();
+    (!text.is_empty()).then_some(Piece { text, defines, mentions })
+}
+
+fn content_words(sentence: &str) -> Vec<String> {
+    tokens(sentence).into_iter().filter(|word| !is_stop_word(word)).collect()
+}
+
+/// Number of sentences on each side of a gap whose words are compared; a single sentence has too few words.
+const WINDOW: usize = 3;
+
+/// Returns the cohesion between the sentences before number `gap` and those from it on, 0 (nothing in common) to 1: the
+/// cosine of the word counts, like the block comparison of TextTiling (Hearst 1997, section 4.2).
+fn cohesion(words: &[Vec<String>], gap: usize) -> f32 {
+    let (before, behind) = words.split_at(gap);
+    let before = counts(before.iter().rev().take(WINDOW));
+    let behind = counts(behind.iter().take(WINDOW));
+    let product: f32 = before.iter().filter_map(|(word, count)| Some(count * behind.get(word)?)).sum();
+    let length = |counts: &HashMap<&str, f32>| counts.values().map(|count| count * count).sum::<f32>().sqrt();
+    let lengths = length(&before) * length(&behind);
+    if lengths > 0.0 { product / lengths } else { 0.0 }
+}
+
+fn counts<'a>(sentences: impl Iterator<Item = &'a Vec<String>>) -> HashMap<&'a str, f32> {
+    let mut counts = HashMap::new();
+    for word in sentences.flatten() {
+        *counts.entry(word.as_str()).or_default() += 1.0;
+    }
+    counts
 }
 
 #[cfg(test)]
@@ -60,15 +147,14 @@ mod tests {
 
     use proptest::test_runner::RngSeed;
 
+    use super::{Sentence, cohesion, split as split_sentences};
     use crate::explain::Settings;
-    use crate::explain::documents::{markdown, parts};
+    use crate::explain::documents::{markdown, passages};
+    use crate::explain::passages::Piece;
     use crate::explain::passages::outline::outline;
-    use crate::explain::passages::pieces::Piece;
-    use crate::explain::passages::sentence_vectors::SentenceVectors;
 
     fn split(text: &str, limit: usize) -> Vec<Piece> {
-        let parts = parts(text, &Settings { passage_chars: limit, entry_chars: limit, ..Settings::default() });
-        parts.into_iter().flat_map(|part| SentenceVectors::default().passages(part)).collect()
+        passages(text, &Settings { passage_chars: limit, entry_chars: limit, ..Settings::default() })
     }
 
     fn texts(text: &str, limit: usize) -> Vec<String> {
@@ -119,8 +205,7 @@ mod tests {
             let settings = Settings { passage_chars: limit, entry_chars: limit, ..Settings::default() };
             let mut kept = String::new();
             for section in outline(markdown(&text), &settings) {
-                let pieces = section.parts.into_iter().flat_map(|part| SentenceVectors::default().passages(part));
-                let texts: Vec<String> = pieces.map(|piece| piece.text).collect();
+                let texts: Vec<String> = section.passages.into_iter().map(|piece| piece.text).collect();
                 prop_assert!(texts.iter().all(|text| text.chars().count() <= limit));
                 kept.extend(section.path.into_iter().chain(texts).flat_map(|text| [text, " ".to_owned()]));
             }
@@ -128,5 +213,28 @@ mod tests {
                 prop_assert!(kept.contains(word), "{word} is not in {kept}");
             }
         }
+
+        #[test]
+        fn no_sentence_is_lost(
+            lengths in prop::collection::vec(1_usize..=40, 1..60),
+            limit in 40_usize..160,
+        ) {
+            let texts: Vec<String> = lengths.iter().enumerate()
+                .map(|(number, length)| format!("{number:0>2}{}", "x".repeat(length - 1)).chars().take(40).collect())
+                .collect();
+            let sentences: Vec<Sentence> = texts.iter().map(|text| Sentence::new(text, &[])).collect();
+            let split: Vec<String> = split_sentences(&sentences, limit).into_iter().map(|piece| piece.text).collect();
+            prop_assert_eq!(split.join(" "), texts.join(" "));
+            prop_assert!(split.iter().all(|text| text.chars().count() <= limit), "{:?}", split);
+        }
+    }
+
+    #[test]
+    fn cohesion_is_least_where_the_subject_changes() {
+        let sentences =
+            ["The door opens.", "The door closes the locker.", "A van leaves the depot.", "The van has parcels."];
+        let words: Vec<Vec<String>> = sentences.map(super::content_words).to_vec();
+        assert!(cohesion(&words, 2) < cohesion(&words, 1) && cohesion(&words, 2) < cohesion(&words, 3));
+        assert!(cohesion(&words, 0) < f32::EPSILON && cohesion(&words, 4) < f32::EPSILON);
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
+use super::Piece;
 use super::entry::entry;
 use super::joiner::Joiner;
-use super::runs::PassagePart;
 use crate::explain::Settings;
 use crate::explain::documents::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
 use crate::explain::documents::heads::{self, PassageHead};
@@ -27,8 +27,8 @@ pub struct Section {
     pub file: String,
     /// Enclosing headings, outermost first; empty before the first heading.
     pub path: Vec<String>,
-    /// Passages, and text that is still to be split into passages, in document order.
-    pub(crate) parts: Vec<PassagePart>,
+    /// Passages in document order.
+    pub(crate) passages: Vec<Piece>,
     /// Names of the tools whose operations the section belongs to, within the toolset. If empty, the section applies to
     /// the whole toolset or to the operations that its headings name. Sections of the same tools share this list.
     pub tools: Arc<[String]>,
@@ -38,13 +38,6 @@ impl Section {
     /// Formats file and headings for display: `errors.md > Gateway > Close codes`.
     pub fn source(&self) -> String {
         std::iter::once(&self.file).chain(&self.path).map(String::as_str).collect::<Vec<_>>().join(" > ")
-    }
-
-    /// Returns its passages, split by words only.
-    #[cfg(test)]
-    pub(crate) fn passages(&self) -> Vec<super::pieces::Piece> {
-        let by_words = super::sentence_vectors::SentenceVectors::default();
-        self.parts.iter().cloned().flat_map(|part| by_words.passages(part)).collect()
     }
 }
 
@@ -231,8 +224,7 @@ impl Outliner<'_> {
         self.pending.take_if(|pending| pending.is_context());
         self.begin();
         self.joiner.flush();
-        let pieces = entry(block, head, below, self.settings.entry_chars);
-        self.joiner.done.extend(pieces.into_iter().map(PassagePart::Passage));
+        self.joiner.done.extend(entry(block, head, below, self.settings.entry_chars));
     }
 
     fn plain(&mut self, block: &DocumentBlock, head: Option<&PassageHead>) {
@@ -273,15 +265,15 @@ impl Outliner<'_> {
     fn end_section(&mut self) {
         self.begin();
         self.joiner.flush();
-        let parts = std::mem::take(&mut self.joiner.done);
-        if parts.is_empty() {
+        let passages = std::mem::take(&mut self.joiner.done);
+        if passages.is_empty() {
             return;
         }
         // A bold line is a heading for its paragraphs, but too minor for the section path.
         let path = self.path.iter().filter(|(depth, _)| *depth < BOLD_LINE).map(|(_, title)| title.clone()).collect();
         match self.done.last_mut() {
-            Some(last) if last.path == path => last.parts.extend(parts),
-            _ => self.done.push(Section { path, parts, ..Section::default() }),
+            Some(last) if last.path == path => last.passages.extend(passages),
+            _ => self.done.push(Section { path, passages, ..Section::default() }),
         }
     }
 
