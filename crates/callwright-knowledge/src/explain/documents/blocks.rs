@@ -25,6 +25,9 @@ pub(crate) enum BlockKind {
     Code(String),
 }
 
+/// Minimum number of neighbours of the same form (rows, assignments, texts that begin with codes) that are a list.
+pub(crate) const LEAST_SERIES: usize = 3;
+
 /// Maximum depth of a heading; headings have the depths 1 to 6.
 pub(crate) const DEEPEST_HEADING: usize = 6;
 

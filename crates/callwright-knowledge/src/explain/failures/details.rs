@@ -13,9 +13,6 @@ use callwright_common::text::beginning;
 /// Maximum length of the reason in characters.
 const MAX_REASON_CHARS: usize = 400;
 
-/// Maximum nesting depth that is examined.
-const MAX_DEPTH: usize = 6;
-
 /// Names of members with the reason (folded), the most specific first.
 const REASONS: WordList =
     WordList("message msg errormessage errmsg errordescription detail faultstring description error title reason text");
@@ -37,7 +34,7 @@ pub(crate) struct FailureDetails {
 /// Extracts the details from a JSON body, outermost first; the first value of each kind counts.
 pub(crate) fn details_of_body(value: &Value) -> FailureDetails {
     let mut details = FailureDetails::default();
-    read(value, &mut details, MAX_DEPTH);
+    read(value, &mut details);
     details
 }
 
@@ -51,17 +48,15 @@ pub(crate) fn details_of_text(text: &str, has_status: bool) -> FailureDetails {
     FailureDetails { status, code: None, reason: Some(reason).filter(|reason| !reason.is_empty()) }
 }
 
-fn read(value: &Value, details: &mut FailureDetails, levels: usize) {
-    let Some(levels) = levels.checked_sub(1) else { return };
+/// Reads a value, whose depth the parser limits.
+fn read(value: &Value, details: &mut FailureDetails) {
     match value {
         Value::Object(body) => {
             read_members(body, details);
-            body.values()
-                .filter(|value| value.is_object() || value.is_array())
-                .for_each(|value| read(value, details, levels));
+            body.values().filter(|value| value.is_object() || value.is_array()).for_each(|value| read(value, details));
         }
         // The first item is taken as representative of the others.
-        Value::Array(items) => items.iter().take(1).for_each(|item| read(item, details, levels)),
+        Value::Array(items) => items.iter().take(1).for_each(|item| read(item, details)),
         _ => {}
     }
 }

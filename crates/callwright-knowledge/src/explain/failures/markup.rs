@@ -1,5 +1,6 @@
 //! Recognises errors in XML and HTML: SOAP faults, error root elements and error pages.
 
+use crate::explain::settings::EXAMINED_BYTES;
 use crate::explain::word_list::WordList;
 use std::sync::LazyLock;
 
@@ -11,12 +12,6 @@ use regex::Regex;
 
 use super::body_words::reason_of;
 use super::{FailureEvidence, Finding};
-
-/// Maximum number of bytes that are examined; an error is evident at the beginning.
-const MAX_BYTES: usize = 64 * 1024;
-
-/// Maximum number of parser events.
-const MAX_EVENTS: usize = 400;
 
 /// Root elements that only errors have (names without prefix, in lower case).
 const ERROR_ROOTS: WordList = WordList(
@@ -37,7 +32,7 @@ static TITLE_PHRASES: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the rule that recognises an error in a marked-up text.
 pub(crate) fn markup_failure(text: &str) -> Option<Finding> {
-    let text = beginning_bytes(text, MAX_BYTES);
+    let text = beginning_bytes(text, EXAMINED_BYTES);
     if is_page(text.as_bytes()) {
         let title = title(text).map(|title| title.to_lowercase());
         return title.filter(|title| is_error_title(title)).map(|_| ("error_page", FailureEvidence::Form));
@@ -48,33 +43,27 @@ pub(crate) fn markup_failure(text: &str) -> Option<Finding> {
 fn xml_failure(text: &str) -> Option<&'static str> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = false;
+    reader.config_mut().expand_empty_elements = true;
     let mut path: Vec<String> = Vec::new();
-    for _ in 0..MAX_EVENTS {
+    loop {
         match reader.read_event().ok()? {
             Event::Start(tag) => {
-                path.push(local_name(&tag));
+                path.push(tag.local_name().as_ref().to_lowercase());
                 if let Some(rule) = error_element(&path, &tag) {
                     return Some(rule);
                 }
-            }
-            Event::Empty(tag) => {
-                path.push(local_name(&tag));
-                if let Some(rule) = error_element(&path, &tag) {
-                    return Some(rule);
-                }
-                path.pop();
             }
             Event::End(_) => drop(path.pop()),
             Event::Eof => return None,
             _ => {}
         }
     }
-    None
 }
 
 /// Returns the rule for an element that has just started, by its path from the root.
 fn error_element(path: &[String], tag: &BytesStart<'_>) -> Option<&'static str> {
-    let names: Vec<&str> = path.iter().map(String::as_str).collect();
+    // No rule is about deeper elements.
+    let names: Vec<&str> = path.iter().take(4).map(String::as_str).collect();
     match names.as_slice() {
         [root] if ERROR_ROOTS.contains(root) => Some("xml_error"),
         ["rsp" | "response" | "result"] if states_failure(tag) => Some("xml_error"),
@@ -90,10 +79,6 @@ fn states_failure(tag: &BytesStart<'_>) -> bool {
     tag.attributes()
         .flatten()
         .any(|attribute| ["stat", "status"].contains(&attribute.key.local_name().as_ref()) && fails(&attribute.value))
-}
-
-fn local_name(tag: &BytesStart<'_>) -> String {
-    tag.local_name().as_ref().to_lowercase()
 }
 
 fn is_error_title(title: &str) -> bool {

@@ -1,14 +1,11 @@
 //! Applies the failure rules of the policy to an outcome.
 
+use crate::explain::settings::EXAMINED_BYTES;
 use serde_json::Value;
 
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_common::text::beginning_bytes;
 use callwright_types::rules::{FailureRule, LinearRegex, RuledOutcome};
-
-/// Maximum number of bytes of a body or message in which a regular expression is searched. Longer error texts are
-/// recognisable at their beginning.
-const MAX_SEARCHED_BYTES: usize = 64 * 1024;
 
 /// Outcome as input of the rules.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +36,7 @@ fn matches(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
 
 fn condition_holds(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
     if let (Some(expression), None) = (&rule.text, &rule.at) {
-        return expression.is_found_in(beginning_bytes(subject.text, MAX_SEARCHED_BYTES));
+        return expression.is_found_in(beginning_bytes(subject.text, EXAMINED_BYTES));
     }
     if rule.conditions().is_empty() {
         return true;
@@ -82,7 +79,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 fn matches_text(expression: &LinearRegex, value: &Value) -> bool {
-    scalar_text(value).is_some_and(|text| expression.is_found_in(beginning_bytes(&text, MAX_SEARCHED_BYTES)))
+    scalar_text(value).is_some_and(|text| expression.is_found_in(beginning_bytes(&text, EXAMINED_BYTES)))
 }
 
 /// Returns the values at a pointer: several if it contains `*`, and `None` for each missing one.
@@ -175,7 +172,7 @@ mod tests {
 
     #[test]
     fn expressions_are_searched_only_in_the_beginning() {
-        let long = format!("{}é{}", "a".repeat(MAX_SEARCHED_BYTES - 1), "b");
+        let long = format!("{}é{}", "a".repeat(EXAMINED_BYTES - 1), "b");
         assert!(!does_match(r#"{"text":"b$","outcome":"failed"}"#, &long));
         assert!(does_match(r#"{"text":"a$","outcome":"failed"}"#, &long));
     }

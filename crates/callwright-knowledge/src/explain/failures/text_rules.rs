@@ -2,6 +2,7 @@
 //!
 //! Patterns are anchored at the beginning of the first line if possible, because texts about errors mention them later.
 
+use crate::explain::settings::EXAMINED_BYTES;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,9 +12,6 @@ use super::body_words::reason_of;
 use super::markup::markup_failure;
 use super::{FailureEvidence, Finding};
 use callwright_common::text::beginning_bytes;
-
-/// Maximum number of bytes that are examined.
-const MAX_BYTES: usize = 16 * 1024;
 
 /// Maximum number of characters of a report in words; longer texts have other content.
 const MAX_SENTENCE_CHARS: usize = 300;
@@ -35,7 +33,7 @@ pub(crate) fn text_failure(text: &str) -> Option<Finding> {
 }
 
 fn rule_input(text: &str) -> Option<TextRuleInput<'_>> {
-    let text = beginning_bytes(text, MAX_BYTES);
+    let text = beginning_bytes(text, EXAMINED_BYTES);
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let line = beginning_bytes(line, MAX_LINE_BYTES);
     let line = line.trim_matches(|letter: char| letter.is_whitespace() || DECORATION.contains(&letter));

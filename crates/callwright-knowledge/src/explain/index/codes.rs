@@ -3,10 +3,11 @@
 use callwright_common::text::is_digits;
 
 /// Maximum length of a code in bytes; longer text is data.
-const MAX_CODE_BYTES: usize = 100;
+pub(crate) const MAX_CODE_BYTES: usize = 100;
 
-/// Minimum number of digits at which a bare number in prose counts as a code and not as a quantity.
-const LEAST_CODE_DIGITS: usize = 3;
+/// Minimum number of digits at which a bare number counts as a code and not as a quantity, and a word with letters as an
+/// id and not as a name.
+pub(crate) const LEAST_CODE_DIGITS: usize = 3;
 
 /// Normalises a code or name for comparison: without quotes and outer punctuation except the sign of a number, in lower
 /// case. Returns `None` for text that cannot be one: empty, several words, or too long.

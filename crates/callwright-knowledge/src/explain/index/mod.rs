@@ -48,6 +48,17 @@ pub(crate) enum DocumentedResponse {
     Default,
 }
 
+impl DocumentedResponse {
+    /// Whether the response has this status.
+    pub(crate) fn includes(self, status: u16) -> bool {
+        match self {
+            Self::Status(documented) => documented == status,
+            Self::Class(class) => class == status / 100,
+            Self::Default => true,
+        }
+    }
+}
+
 /// Passage that names a code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodeMention {

@@ -1,17 +1,15 @@
 //! Alternative spellings of codes, because APIs and their documentation may spell a code differently.
 
+use super::codes::LEAST_CODE_DIGITS;
 use callwright_common::text::{is_digits, letters};
-
-/// Minimum number of digits of a number that is a code by itself.
-const LEAST_DIGITS: usize = 3;
 
 /// Returns the codes that may be contained in another: the end of a type (`com.example#NoSuchKey`,
 /// `urn:problem:out-of-credit`), and the number after a prefix (`ERR-4711`, `E4711`, `ERR-0x80070005`).
-pub(crate) fn derived(code: &str) -> Vec<String> {
+pub(crate) fn derived(code: &str) -> Vec<&str> {
     let code = code.trim();
     let end = code.rsplit(['#', ':', '/']).next().filter(|end| end.len() < code.len() && end.len() > 1);
     let last = code.rsplit(['-', '_']).next().filter(|last| last.len() < code.len() && is_number(last));
-    let mut found: Vec<String> = end.into_iter().chain(last).chain(number(code)).map(str::to_owned).collect();
+    let mut found: Vec<&str> = end.into_iter().chain(last).chain(number(code)).collect();
     found.dedup();
     found
 }
@@ -29,7 +27,7 @@ fn number(code: &str) -> Option<&str> {
     let digits = code.get(before.len()..)?;
     let prefixed = !before.is_empty()
         && before.chars().all(|character| character.is_alphabetic() || matches!(character, '-' | '_'));
-    (prefixed && digits.len() >= LEAST_DIGITS).then_some(digits)
+    (prefixed && digits.len() >= LEAST_CODE_DIGITS).then_some(digits)
 }
 
 /// Whether the text is a decimal or hexadecimal number.

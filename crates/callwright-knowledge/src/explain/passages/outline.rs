@@ -7,15 +7,9 @@ use super::Piece;
 use super::entry::entry;
 use super::joiner::Joiner;
 use crate::explain::Settings;
-use crate::explain::documents::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
+use crate::explain::documents::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW, LEAST_SERIES};
 use crate::explain::documents::heads::{self, PassageHead};
 use crate::explain::index::codes::{CodeLikelihood, is_integer};
-
-/// Minimum number of neighbours starting with codes that form a list of codes without separators.
-const LEAST_SERIES: usize = 3;
-
-/// Minimum number of codes below a head that make it the head of a list and not an entry.
-const LEAST_LIST: usize = 2;
 
 /// Number of blocks below a heading in which its code is searched.
 const CODE_SEARCH_BLOCKS: usize = 4;
@@ -108,7 +102,7 @@ fn adopt(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
         }
         let below = heads.get(at + 1..end_of(blocks, at)).unwrap_or_default();
         let first = below.iter().take(CODE_SEARCH_BLOCKS).flatten().find(|head| head.is_only_code()).cloned();
-        let only = below.iter().flatten().filter(|head| head.is_only_code()).take(LEAST_LIST).count() < LEAST_LIST;
+        let only = below.iter().flatten().filter(|head| head.is_only_code()).nth(1).is_none();
         if let (Some(first), true, Some(head)) = (first, only, heads.get_mut(at)) {
             *head = Some(PassageHead { alone: false, ..first });
         }
@@ -127,7 +121,7 @@ fn join_siblings(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
     }
     for (block, head) in blocks.iter().zip(heads) {
         let BlockKind::Heading(title) = &block.kind else { continue };
-        if head.is_none() && strong.get(block.depth).is_some_and(|count| *count >= LEAST_LIST) {
+        if head.is_none() && strong.get(block.depth).is_some_and(|count| *count > 1) {
             *head = heads::number_head(title);
         }
     }
@@ -184,8 +178,8 @@ fn is_entry(block: &DocumentBlock, head: &PassageHead, below: &[Option<PassageHe
     }
     // Below an HTTP status there may be the codes of all errors that have it.
     let least = if is_status(head) { head.strength.min(CodeLikelihood::Weak) } else { head.strength };
-    let others = below.iter().flatten().filter(|other| other.strength >= least && other.codes != head.codes);
-    others.take(LEAST_LIST).count() < LEAST_LIST
+    let mut others = below.iter().flatten().filter(|other| other.strength >= least && other.codes != head.codes);
+    others.nth(1).is_none()
 }
 
 /// Whether a head is an HTTP status of a failure.

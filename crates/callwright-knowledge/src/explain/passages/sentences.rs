@@ -1,7 +1,8 @@
 //! Prose → sentences.
 
+use crate::explain::index::codes::MAX_CODE_BYTES;
 use crate::explain::word_list::WordList;
-use callwright_common::text::beginning;
+use callwright_common::text::beginning_bytes;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Splits prose into sentences without losing any character except the whitespace between them.
@@ -49,9 +50,6 @@ fn code_spans(prose: &str) -> Vec<(usize, usize)> {
     ticks.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect()
 }
 
-/// Maximum number of examined characters per word; identifiers are shorter.
-const MAX_IDENTIFIER_CHARS: usize = 100;
-
 /// Returns the position of an identifier after the full stop at `stop`.
 fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     let behind = &text[stop + 1..];
@@ -60,7 +58,7 @@ fn before_identifier(text: &str, stop: usize) -> Option<usize> {
     if next.len() == behind.len() || !next.starts_with(char::is_lowercase) {
         return None;
     }
-    let word = beginning(next, MAX_IDENTIFIER_CHARS).split_whitespace().next()?;
+    let word = beginning_bytes(next, MAX_CODE_BYTES).split_whitespace().next()?;
     is_identifier(word).then_some(text.len() - next.len())
 }
 

@@ -3,6 +3,7 @@
 //! The lists are broader than those that recognise a failure: a value taken for a code here is used only if the
 //! documentation defines it.
 
+use crate::explain::word_list::WordList;
 use callwright_common::text::letters;
 
 /// Meaning of a member's value.
@@ -23,36 +24,14 @@ pub(crate) enum Meaning {
 /// Suffixes of names of codes (folded).
 const CODES: [&str; 7] = ["code", "errno", "errornumber", "errnum", "errorid", "errid", "errorno"];
 
-/// Suffixes of names of codes that are not error codes (folded).
-const OTHER_CODES: [&str; 11] = [
-    "countrycode",
-    "zipcode",
-    "postcode",
-    "postalcode",
-    "areacode",
-    "langcode",
-    "languagecode",
-    "promocode",
-    "currencycode",
-    "barcode",
-    "qrcode",
-];
+/// Prefixes of codes that are not error codes (folded).
+const OTHER_CODES: [&str; 11] =
+    ["country", "zip", "post", "postal", "area", "lang", "language", "promo", "currency", "bar", "qr"];
 
 /// Parts of names of values that differ between failures of the same kind (folded).
-const NOISE: [&str; 12] = [
-    "requestid",
-    "traceid",
-    "spanid",
-    "correlationid",
-    "logid",
-    "eventid",
-    "timestamp",
-    "datetime",
-    "hostname",
-    "useragent",
-    "transactionid",
-    "rayid",
-];
+const NOISE: WordList = WordList(
+    "requestid traceid spanid correlationid logid eventid timestamp datetime hostname useragent transactionid rayid",
+);
 
 /// Returns the meaning of a member by its name.
 pub(crate) fn meaning(name: &str) -> Meaning {
@@ -66,9 +45,12 @@ pub(crate) fn meaning(name: &str) -> Meaning {
         | "attribute" | "source" => Meaning::Parameter,
         "time" | "date" | "host" | "server" | "version" | "stack" | "stacktrace" | "trace" | "nonce" => Meaning::Noise,
         "moreinfo" | "link" | "href" | "helplink" | "errorlink" => Meaning::Link,
-        _ if ends(&CODES) && !ends(&OTHER_CODES) => Meaning::Code,
+        _ if name.strip_suffix("code").is_some_and(|kind| OTHER_CODES.iter().any(|other| kind.ends_with(other))) => {
+            Meaning::Text
+        }
+        _ if ends(&CODES) => Meaning::Code,
         _ if ends(&["url", "uri"]) => Meaning::Link,
-        _ if NOISE.iter().any(|part| name.contains(part)) => Meaning::Noise,
+        _ if NOISE.words().any(|part| name.contains(part)) => Meaning::Noise,
         _ => Meaning::Text,
     }
 }

@@ -10,7 +10,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde_json::{Map, Value};
 
 use crate::explain::failures::body_words::{is_absent, reason_of};
-use crate::explain::index::codes::{is_code_like, is_integer, normal_form, words};
+use crate::explain::index::codes::{LEAST_CODE_DIGITS, MAX_CODE_BYTES, is_code_like, is_integer, normal_form, words};
 use crate::explain::index::spellings::{derived, fragment_of_link, last_of_link};
 use callwright_common::json::scalar_text;
 use callwright_common::text::{beginning, letters};
@@ -28,14 +28,9 @@ const MAX_VALUES: usize = 2_000;
 /// Maximum nesting depth of a body that is examined.
 const MAX_DEPTH: usize = 12;
 
-/// Maximum number of codes in a query; a body with more is a list of something else.
-const MAX_CODES: usize = 100;
-
-/// Minimum number of digits of a number in a message that may be a code without an announcing word.
-const LEAST_DIGITS: usize = 3;
-
-/// Minimum number of digits in a word with letters that make it an id.
-const DIGITS_OF_AN_ID: usize = 3;
+/// Maximum number of codes, of parameters and of learned members that are taken from a body; one with more is a list of
+/// something else.
+const MAX_FOUND: usize = 100;
 
 /// Query derived from a failed outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -86,11 +81,10 @@ pub(crate) enum CodeEvidence {
 /// ignored. Constant members of the API's envelope count only if the body has nothing else.
 pub(crate) fn query(outcome: &Outcome, arguments: &Map<String, Value>, envelope: &Envelope) -> FailureQuery {
     let Outcome::Answered(answer) = outcome else { return FailureQuery::default() };
-    let mut reader = FailureQueryReader::new(answer.status, arguments);
-    reader.envelope = Some(envelope);
+    let mut reader = FailureQueryReader::new(answer.status, arguments, Some(envelope));
     reader.body(&answer.body);
     if reader.skips_all() {
-        reader = FailureQueryReader::new(answer.status, arguments);
+        reader = FailureQueryReader::new(answer.status, arguments, None);
         reader.body(&answer.body);
     }
     reader.finish()
@@ -98,7 +92,8 @@ pub(crate) fn query(outcome: &Outcome, arguments: &Map<String, Value>, envelope:
 
 /// Builds the query for a `tool` message, whose status is unknown.
 pub(crate) fn query_of_message(message: &str, arguments: &Map<String, Value>) -> FailureQuery {
-    let mut reader = FailureQueryReader::new(UNKNOWN_STATUS, arguments);
+    // The status of a success adds nothing to the search.
+    let mut reader = FailureQueryReader::new(200, arguments, None);
     reader.body(message.as_bytes());
     reader.finish()
 }
@@ -114,7 +109,7 @@ pub(crate) fn learn(envelope: &mut Envelope, body: &[u8]) {
 
 /// Collects the scalar members of a body, the first ones, without those that differ in every failure.
 fn collect(value: &Value, path: &str, name: &str, depth: usize, members: &mut Vec<BodyMember>) {
-    if depth > MAX_DEPTH || members.len() >= MAX_LEARNED_MEMBERS || meaning(name) == Meaning::Noise {
+    if depth > MAX_DEPTH || members.len() >= MAX_FOUND || meaning(name) == Meaning::Noise {
         return;
     }
     match value {
@@ -145,27 +140,19 @@ fn skeleton_hash(member: &BodyMember) -> u64 {
     hasher.finish()
 }
 
-/// Maximum number of members of a body that are counted for the envelope.
-const MAX_LEARNED_MEMBERS: usize = 100;
-
 /// Maximum length in bytes of a value that may be a code rather than an id.
 const MAX_SHORT_VALUE: usize = 8;
 
-/// Maximum length in bytes of a message that spells out a code.
-const MAX_CODE_WORDS_BYTES: usize = 100;
-
 /// Maximum number of messages that are compared with the documentation.
 const MAX_MESSAGES: usize = 8;
-
-/// Status that does not indicate a failure.
-const UNKNOWN_STATUS: u16 = 200;
 
 struct FailureQueryReader<'a> {
     query: FailureQuery,
     /// Words that occur in any failure.
     filler: String,
-    status: u16,
-    parameters: Vec<(&'a str, String)>,
+    status: String,
+    /// Names of the call's parameters, in normal form.
+    parameters: HashSet<String>,
     echoes: HashSet<String>,
     values_left: usize,
     /// Constant members of the API, which are skipped.
@@ -178,18 +165,15 @@ struct FailureQueryReader<'a> {
 }
 
 impl<'a> FailureQueryReader<'a> {
-    fn new(status: u16, arguments: &'a Map<String, Value>) -> Self {
-        let parameters = arguments.keys().filter_map(|name| Some((name.as_str(), normal_form(name)?))).collect();
-        let echoes = arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect();
-        let query = FailureQuery { status: (status >= 400).then_some(status), ..FailureQuery::default() };
+    fn new(status: u16, arguments: &Map<String, Value>, envelope: Option<&'a Envelope>) -> Self {
         Self {
-            query,
+            query: FailureQuery { status: (status >= 400).then_some(status), ..FailureQuery::default() },
             filler: String::new(),
-            status,
-            parameters,
-            echoes,
+            status: status.to_string(),
+            parameters: arguments.keys().filter_map(|name| normal_form(name)).collect(),
+            echoes: arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect(),
             values_left: MAX_VALUES,
-            envelope: None,
+            envelope,
             path: String::new(),
             skipped: false,
             chars_left: MAX_TEXT_CHARS,
@@ -240,15 +224,15 @@ impl<'a> FailureQueryReader<'a> {
 
     fn number(&mut self, name: &str, number: &serde_json::Number) {
         match meaning(name) {
-            Meaning::Code => self.named_code(&number.to_string()),
-            Meaning::Kind => self.code(&number.to_string(), CodeEvidence::Member),
+            Meaning::Code => self.code(&number.to_string(), CodeEvidence::Member, true),
+            Meaning::Kind => self.code(&number.to_string(), CodeEvidence::Member, false),
             Meaning::Status => {
                 let status = number.as_u64().and_then(|status| u16::try_from(status).ok());
                 let status = status.filter(|status| (400..600).contains(status));
                 self.query.status = self.query.status.or(status);
                 // A number that is no HTTP status is a code of the API.
                 if status.is_none() {
-                    self.named_code(&number.to_string());
+                    self.code(&number.to_string(), CodeEvidence::Member, true);
                 }
             }
             _ => {}
@@ -263,7 +247,11 @@ impl<'a> FailureQueryReader<'a> {
         match meaning {
             Meaning::Noise => return,
             // A type that is the address of a page names the error in its last part.
-            Meaning::Kind if text.contains("://") => return self.link_of_kind(text),
+            Meaning::Kind if text.contains("://") => {
+                self.link(text);
+                let part = fragment_of_link(text).or_else(|| last_of_link(text)).unwrap_or_default();
+                return self.code(part, CodeEvidence::Derived, true);
+            }
             Meaning::Link => return self.link(text),
             Meaning::Parameter => self.parameter(text),
             _ => {}
@@ -271,21 +259,23 @@ impl<'a> FailureQueryReader<'a> {
         let one_word = !text.trim().contains(char::is_whitespace);
         let is_code = one_word && (is_code_like(text) || text.contains("://"));
         match meaning {
-            Meaning::Code | Meaning::Status => self.named_code(text),
-            Meaning::Kind => self.code(text, CodeEvidence::Member),
-            _ if is_code => self.code(text, CodeEvidence::Member),
+            Meaning::Code | Meaning::Status => self.code(text, CodeEvidence::Member, true),
+            Meaning::Kind => self.code(text, CodeEvidence::Member, false),
+            _ if is_code => self.code(text, CodeEvidence::Member, false),
             _ => return self.text(text),
         }
-        derived(text).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
-        if is_code { self.names_of(text) } else { self.text(text) }
+        self.derived(text);
+        if !is_code {
+            return self.text(text);
+        }
+        // A code may name parameters: `/items/0/price`.
+        words(text).for_each(|word| self.name(word));
+        self.link(text);
     }
 
-    /// Reads the parameters that a code names: `/items/0/price`.
-    fn names_of(&mut self, text: &str) {
-        words(text).for_each(|word| self.name(word));
-        if text.contains("://") {
-            self.link(text);
-        }
+    /// Adds the codes that another may contain.
+    fn derived(&mut self, code: &str) {
+        derived(code).into_iter().for_each(|part| self.code(part, CodeEvidence::Derived, false));
     }
 
     /// Reads a message, or a code in the place of one.
@@ -309,7 +299,7 @@ impl<'a> FailureQueryReader<'a> {
         let mut before = "";
         for (at, word) in words(text).enumerate() {
             self.name(word);
-            self.query.repeats_status |= self.query.status.is_some() && *word == self.status.to_string();
+            self.query.repeats_status |= self.query.status.is_some() && *word == self.status;
             self.word_as_code(word, before, at == 0);
             if is_search_word(word) && !self.is_echo(word) {
                 let words = if is_filler(word) { &mut self.filler } else { &mut self.query.words };
@@ -322,74 +312,55 @@ impl<'a> FailureQueryReader<'a> {
 
     /// Whether a message only spells out a code of the body: `Depot closed` beside `depot_closed`.
     fn repeats_code(&self, text: &str) -> bool {
-        let is_short = text.len() <= MAX_CODE_WORDS_BYTES && text.contains(' ');
-        is_short && {
-            let message = letters(text);
-            self.query.codes.iter().any(|code| letters(&code.name) == message)
+        if text.len() > MAX_CODE_BYTES || !text.contains(' ') {
+            return false;
         }
+        let message = letters(text);
+        self.query.codes.iter().any(|code| letters(&code.name) == message)
     }
 
     fn word_as_code(&mut self, word: &str, before: &str, first: bool) {
         if self.is_echo(word) {
             return;
         }
-        let digits = word.bytes().filter(u8::is_ascii_digit).count();
-        let numeric = is_integer(word);
-        let announced = announces_code(before) && (numeric || is_code_like(word));
-        let evidence = match (announced, numeric) {
-            (true, _) => CodeEvidence::Member,
+        let is_number = is_integer(word);
+        if announces_code(before) && (is_number || is_code_like(word)) {
+            self.code(word, CodeEvidence::Member, true);
+            // Numbers inside other identifiers are no codes.
+            if !is_number {
+                self.derived(word);
+            }
+            return;
+        }
+        let is_long = word.bytes().filter(u8::is_ascii_digit).count() >= LEAST_CODE_DIGITS;
+        match is_number {
             // Case `4711: the widget is gone`.
-            (false, true) if first && digits >= LEAST_DIGITS => CodeEvidence::Derived,
-            (false, true) if digits >= LEAST_DIGITS => CodeEvidence::Number,
-            (false, false) if is_code_like(word) => CodeEvidence::Word,
-            _ => return,
-        };
-        if announced {
-            self.named_code(word);
-        } else {
-            self.code(word, evidence);
+            true if first && is_long => self.code(word, CodeEvidence::Derived, false),
+            true if is_long => self.code(word, CodeEvidence::Number, false),
+            false if is_code_like(word) => self.code(word, CodeEvidence::Word, false),
+            _ => {}
         }
-        // Numbers inside identifiers are no codes.
-        if !numeric && announced {
-            derived(word).into_iter().for_each(|part| self.code(&part, CodeEvidence::Derived));
-        }
-    }
-
-    fn link_of_kind(&mut self, link: &str) {
-        self.link(link);
-        let part = fragment_of_link(link).or_else(|| last_of_link(link)).and_then(normal_form);
-        self.query
-            .codes
-            .iter_mut()
-            .filter(|code| Some(&code.name) == part.as_ref())
-            .for_each(|code| code.is_named = true);
     }
 
     fn link(&mut self, link: &str) {
         for part in [fragment_of_link(link), last_of_link(link)].into_iter().flatten() {
-            self.code(part, CodeEvidence::Derived);
+            self.code(part, CodeEvidence::Derived, false);
         }
     }
 
-    /// Adds the value of a member whose name is that of a code.
-    fn named_code(&mut self, text: &str) {
-        self.code(text, CodeEvidence::Member);
-        if let Some(name) = normal_form(text) {
-            self.query.codes.iter_mut().filter(|code| code.name == name).for_each(|code| code.is_named = true);
-        }
-    }
-
-    /// Adds a code, unless it means "no error" (zero), repeats the status, or repeats an argument.
-    fn code(&mut self, text: &str, evidence: CodeEvidence) {
+    /// Adds a code, unless it means "no error" (zero), repeats the status, or repeats an argument. `is_named`: the name
+    /// of its member is that of a code.
+    fn code(&mut self, text: &str, evidence: CodeEvidence, is_named: bool) {
         let Some(name) = normal_form(text) else { return };
-        if is_absent(&name) || name == self.status.to_string() || self.echoes.contains(&name) {
+        if is_absent(&name) || name == self.status || self.echoes.contains(&name) {
             return;
         }
         let codes = &mut self.query.codes;
         if let Some(existing) = codes.iter_mut().find(|code| code.name == name) {
             existing.evidence = existing.evidence.max(evidence);
-        } else if codes.len() < MAX_CODES {
-            codes.push(CandidateCode { name, evidence, is_named: false });
+            existing.is_named |= is_named;
+        } else if codes.len() < MAX_FOUND {
+            codes.push(CandidateCode { name, evidence, is_named });
         }
     }
 
@@ -397,7 +368,7 @@ impl<'a> FailureQueryReader<'a> {
     fn name(&mut self, word: &str) {
         let Some(word) = normal_form(word) else { return };
         let last = word.rsplit(['.', '/']).next().unwrap_or_default();
-        if self.parameters.iter().any(|(_, parameter)| parameter == &word || parameter == last) {
+        if self.parameters.contains(&word) || self.parameters.contains(last) {
             self.push_name(last.to_owned());
         }
     }
@@ -411,7 +382,7 @@ impl<'a> FailureQueryReader<'a> {
     }
 
     fn push_name(&mut self, name: String) {
-        if self.query.names.len() < MAX_CODES && !self.query.names.contains(&name) {
+        if self.query.names.len() < MAX_FOUND && !self.query.names.contains(&name) {
             self.query.names.push(name);
         }
     }
@@ -477,7 +448,7 @@ fn is_search_word(word: &str) -> bool {
 /// Whether a word is the id of a request, record or trace: letters and digits mixed.
 fn is_id(word: &str) -> bool {
     let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    digits >= DIGITS_OF_AN_ID && word.bytes().any(|byte| byte.is_ascii_alphabetic())
+    digits >= LEAST_CODE_DIGITS && word.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
 #[cfg(test)]

@@ -93,6 +93,11 @@ const MANY_DEFINITIONS: usize = 6;
 /// Minimum number of entries whose codes have the same shape in a catalogue.
 const LEAST_CATALOGUE: usize = 5;
 
+/// Minimum share of the message's words that a passage has before the texts are compared word by word.
+const COMPARED_SHARE: f32 = 0.3;
+/// Maximum number of passages that are compared with the messages.
+const MAX_COMPARED: usize = 256;
+
 /// Weights of one passage, by kind of match.
 #[derive(Debug, Default)]
 struct PassageMatch {
@@ -100,6 +105,13 @@ struct PassageMatch {
     name: f32,
     status: f32,
     likeness: f32,
+}
+
+impl PassageMatch {
+    /// Whether the passage defines a code in the place of codes, or a part of one.
+    fn defines_code(&self) -> bool {
+        self.code >= OTHER_SPELLING * DEFINES_DERIVED
+    }
 }
 
 /// Relation of a failure's codes and message to the documentation.
@@ -121,41 +133,36 @@ pub(crate) struct PassageRanking<'a> {
     operation: &'a str,
     query: &'a FailureQuery,
     relevance: UnitRelevance,
+    matches: BTreeMap<usize, PassageMatch>,
 }
 
 impl<'a> PassageRanking<'a> {
+    /// Finds the passages that define or mention a code of the failure.
     pub(crate) fn new(index: &'a Index, operation: &'a str, query: &'a FailureQuery) -> Self {
-        Self { index, operation, query, relevance: index.units().relevance(operation) }
+        let relevance = index.units().relevance(operation);
+        let mut ranking = Self { index, operation, query, relevance, matches: BTreeMap::new() };
+        ranking.add_codes();
+        ranking
     }
 
     /// Whether a passage defines a code of the failure. Such a definition outweighs any similarity in meaning.
     pub(crate) fn is_code_defined(&self) -> bool {
-        let mut matches = BTreeMap::new();
-        add_codes(self.index, self.query, &mut matches);
-        let facts = code_facts(self.index, self.query, &matches);
-        let mut claims = matches.into_iter().filter_map(|(passage, weights)| {
-            claim(self.index, &self.relevance, passage, weights, WordMatch::default(), self.query, &facts)
-        });
-        claims.any(|claim| claim.defines_code)
+        self.matches.values().any(PassageMatch::defines_code)
     }
 
     /// Returns the passages that reach the minimum confidence, best first; ties are in documentation order.
-    pub(crate) fn rank(&self, similarity: &MessageSimilarity, settings: &Settings) -> Vec<Claim> {
-        let Self { index, operation, query, relevance } = self;
-        let words = PassageWordScores::new(index, &query.words, similarity);
-        let mut matches: BTreeMap<usize, PassageMatch> =
-            words.best().into_iter().map(|passage| (passage, PassageMatch::default())).collect();
-        add_codes(index, query, &mut matches);
-        add_names(index, relevance, query, &mut matches);
-        add_status(index, operation, query, &mut matches);
-        add_likeness(index, query, &words, &mut matches);
-        let mut facts = code_facts(index, query, &matches);
-        facts.is_sibling = !facts.is_documented && is_sibling(index, query, &words, &matches);
-        let candidate = |(passage, weights)| {
-            let words = if query.is_vague { WordMatch::default() } else { words.word_match(passage) };
-            claim(index, relevance, passage, weights, words, query, &facts)
-        };
-        let mut claims: Vec<Claim> = matches.into_iter().filter_map(candidate).collect();
+    pub(crate) fn rank(mut self, similarity: &MessageSimilarity, settings: &Settings) -> Vec<Claim> {
+        let words = PassageWordScores::new(self.index, &self.query.words, similarity);
+        for passage in words.best() {
+            self.matches.entry(passage).or_default();
+        }
+        self.add_names();
+        self.add_status();
+        let is_sibling = self.compare_messages(&words);
+        let facts = self.code_facts(is_sibling);
+        let matches = self.matches.iter();
+        let mut claims: Vec<Claim> =
+            matches.filter_map(|(passage, weights)| self.claim(*passage, weights, &words, &facts)).collect();
         // Beside a passage that is certain enough, others may be the right one.
         let is_certain = claims.iter().any(|claim| claim.confidence >= settings.min_confidence);
         let least = if is_certain { settings.min_confidence * FURTHER_PASSAGES } else { settings.min_confidence };
@@ -163,68 +170,139 @@ impl<'a> PassageRanking<'a> {
         claims.sort_by(|left, right| right.weight.total_cmp(&left.weight).then(left.passage.cmp(&right.passage)));
         claims
     }
-}
 
-fn add_codes(index: &Index, query: &FailureQuery, matches: &mut BTreeMap<usize, PassageMatch>) {
-    for CandidateCode { name, evidence, .. } in &query.codes {
-        let definitions = index.named(name).filter(|named| named.defines).count();
-        let defined = definitions > 0;
-        let mentions = index.named(name).count();
-        for named in index.named(name) {
-            let passage_match = matches.entry(named.passage).or_default();
-            let only_mentioned = mentions <= FEW_MENTIONS && !defined && identifies_error(name, *evidence);
-            let weight = if only_mentioned { MENTIONED_ALONE } else { code_weight(*evidence, named.defines) };
-            passage_match.code =
-                passage_match.code.max(if definitions >= MANY_DEFINITIONS { weight.min(GENERIC_CODE) } else { weight });
-        }
-        for passage in index.defined_in_other_spelling(name).filter(|_| !defined) {
-            let passage_match = matches.entry(passage).or_default();
-            passage_match.code = passage_match.code.max(OTHER_SPELLING * code_weight(*evidence, true));
-        }
-    }
-}
-
-fn add_names(
-    index: &Index,
-    relevance: &UnitRelevance,
-    query: &FailureQuery,
-    matches: &mut BTreeMap<usize, PassageMatch>,
-) {
-    for name in &query.names {
-        for named in index.named(name) {
-            let Some(entry) = index.passage(named.passage) else { continue };
-            // Many operations have a parameter of this name.
-            let share = relevance.share(entry.unit);
-            if share > 0.0 {
-                let passage_match = matches.entry(named.passage).or_default();
-                passage_match.name =
-                    passage_match.name.max(share * if named.defines { DEFINES_NAME } else { MENTIONS_NAME });
+    fn add_codes(&mut self) {
+        for CandidateCode { name, evidence, .. } in &self.query.codes {
+            let mentions: Vec<_> = self.index.named(name).collect();
+            let definitions = mentions.iter().filter(|named| named.defines).count();
+            let only_mentioned =
+                mentions.len() <= FEW_MENTIONS && definitions == 0 && identifies_error(name, *evidence);
+            for named in mentions {
+                let weight = if only_mentioned { MENTIONED_ALONE } else { code_weight(*evidence, named.defines) };
+                let weight = if definitions >= MANY_DEFINITIONS { weight.min(GENERIC_CODE) } else { weight };
+                let code = &mut self.matches.entry(named.passage).or_default().code;
+                *code = code.max(weight);
+            }
+            for passage in self.index.defined_in_other_spelling(name).filter(|_| definitions == 0) {
+                let code = &mut self.matches.entry(passage).or_default().code;
+                *code = code.max(OTHER_SPELLING * code_weight(*evidence, true));
             }
         }
     }
-}
 
-fn add_status(index: &Index, operation: &str, query: &FailureQuery, matches: &mut BTreeMap<usize, PassageMatch>) {
-    let Some(status) = query.status else { return };
-    for named in index.named(&status.to_string()).filter(|named| named.defines) {
-        // If the body contains a code, a number in the catalogue is also a code and not an HTTP status.
-        let is_status =
-            |entry: &IndexedPassage| index.units().defines_statuses(entry.unit) && !is_of_another_code(entry, query);
-        if index.passage(named.passage).is_some_and(is_status) {
-            matches.entry(named.passage).or_default().status =
-                SAME_STATUS + if query.repeats_status { STATUS_LISTED } else { 0.0 };
+    fn add_names(&mut self) {
+        for named in self.query.names.iter().flat_map(|name| self.index.named(name)) {
+            let Some(entry) = self.index.passage(named.passage) else { continue };
+            // Many operations have a parameter of this name.
+            let share = self.relevance.share(entry.unit);
+            if share > 0.0 {
+                let name = &mut self.matches.entry(named.passage).or_default().name;
+                *name = name.max(share * if named.defines { DEFINES_NAME } else { MENTIONS_NAME });
+            }
         }
     }
-    for passage in index.units().operation(operation).into_iter().flatten() {
-        let Some(entry) = index.passage(passage) else { return };
-        let weight = match entry.response {
-            Some(DocumentedResponse::Status(documented)) if documented == status => SAME_STATUS,
-            Some(DocumentedResponse::Class(class)) if class == status / 100 => SAME_CLASS,
-            Some(DocumentedResponse::Default) => SAME_CLASS,
-            _ => continue,
-        };
-        let entry = matches.entry(passage).or_default();
-        entry.status = entry.status.max(weight);
+
+    fn add_status(&mut self) {
+        let Some(status) = self.query.status else { return };
+        for named in self.index.named(&status.to_string()).filter(|named| named.defines) {
+            let Some(entry) = self.index.passage(named.passage) else { continue };
+            // If the body contains a code, a number in the catalogue is also a code and not an HTTP status.
+            if self.index.units().defines_statuses(entry.unit) && !self.is_of_another_code(entry) {
+                self.matches.entry(named.passage).or_default().status =
+                    SAME_STATUS + if self.query.repeats_status { STATUS_LISTED } else { 0.0 };
+            }
+        }
+        for passage in self.index.units().operation(self.operation).into_iter().flatten() {
+            let Some(response) = self.index.passage(passage).and_then(|entry| entry.response) else { continue };
+            if response.includes(status) {
+                let exact = matches!(response, DocumentedResponse::Status(_));
+                let entry = &mut self.matches.entry(passage).or_default().status;
+                *entry = entry.max(if exact { SAME_STATUS } else { SAME_CLASS });
+            }
+        }
+    }
+
+    /// Compares the messages with the candidates. Returns whether candidates have a message but for one word.
+    fn compare_messages(&mut self, words: &PassageWordScores<'_>) -> bool {
+        let messages: Vec<MessageWords> =
+            self.query.messages.iter().filter_map(|text| MessageWords::new(text)).collect();
+        let alike = self.matches.iter_mut().filter(|(passage, _)| words.coverage(**passage) >= COMPARED_SHARE);
+        let mut texts = Vec::new();
+        for (passage, passage_match) in alike.take(MAX_COMPARED) {
+            let Some(entry) = self.index.passage(*passage) else { continue };
+            texts.push(entry.text.as_str());
+            let likeness = messages.iter().map(|message| message.likeness(&entry.text));
+            passage_match.likeness = likeness.fold(0.0, f32::max);
+        }
+        is_sibling_of(&self.query.messages, &texts)
+    }
+
+    fn code_facts(&self, is_sibling: bool) -> CodeFacts {
+        let defining = || self.matches.values().filter(|weights| weights.defines_code());
+        let is_documented = defining().next().is_some();
+        let likeness = defining().map(|weights| weights.likeness).fold(0.0, f32::max);
+        let named = self.query.codes.iter().filter(|code| code.is_named);
+        let mut shapes = named.filter_map(|code| shape_of(&code.name));
+        let is_catalogued = shapes.any(|shape| self.index.entries_of_shape(shape) >= LEAST_CATALOGUE);
+        let (is_unknown, is_sibling) = (!is_documented && is_catalogued, !is_documented && is_sibling);
+        CodeFacts { is_documented, is_unknown, likeness, is_sibling }
+    }
+
+    fn claim(
+        &self,
+        passage: usize,
+        weights: &PassageMatch,
+        words: &PassageWordScores<'_>,
+        facts: &CodeFacts,
+    ) -> Option<Claim> {
+        let (entry, query, units) = (self.index.passage(passage)?, self.query, self.index.units());
+        let PassageMatch { mut code, name, status, mut likeness } = *weights;
+        let mut words = if query.is_vague { WordMatch::default() } else { words.word_match(passage) };
+        let defines = code >= OTHER_SPELLING * DEFINES_WORD;
+        // A passage of another operation explains this one only if it defines the code. A code counts regardless of the
+        // response, because some APIs return a different status than documented.
+        let foreign = units.is_operation(entry.unit) && !self.relevance.is_own(entry.unit);
+        if code <= 0.0 && !fits_status(entry, query) || foreign && !defines {
+            return None;
+        }
+        let is_identical = likeness >= IDENTICAL;
+        let of_another = !defines && self.is_of_another_code(entry);
+        // The entry of another code, or a code that the catalogue does not contain, needs the same message.
+        if of_another || facts.is_unknown {
+            code = if defines { code } else { 0.0 };
+            words.evidence = 0.0;
+            if facts.is_documented || !is_identical {
+                likeness = 0.0;
+            }
+        }
+        if facts.is_sibling {
+            words.evidence = 0.0;
+        }
+        let mut same = SAME_MESSAGE * ((likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
+        if (query.is_vague || facts.is_sibling) && likeness < SAME_VAGUE_MESSAGE {
+            same = 0.0;
+        }
+        let explains_generic = facts.is_documented && is_identical && facts.likeness < LEAST_LIKENESS;
+        if explains_generic && !defines && !of_another {
+            same += MESSAGE_OF_GENERIC_CODE;
+        }
+        let evidence = code + name + status + words.evidence.max(same);
+        let catalogue = if defines { IN_CATALOGUE * units.catalogue_likelihood(entry.unit) } else { 0.0 };
+        let order = words.order + same + catalogue + SAME_UNIT * self.relevance.share(entry.unit);
+        Some(Claim {
+            passage,
+            weight: code + name + status + order,
+            confidence: 1.0 - (-evidence).exp(),
+            defines_code: code >= OTHER_SPELLING * DEFINES_DERIVED,
+            names_parameter: name > 0.0,
+        })
+    }
+
+    /// Whether the passage is the entry of a different code of the same shape.
+    fn is_of_another_code(&self, entry: &IndexedPassage) -> bool {
+        let Some(shape) = entry.shape.filter(|shape| *shape != CodeShape::Words) else { return false };
+        let mut codes = self.query.codes.iter().filter(|code| code.evidence >= CodeEvidence::Derived);
+        codes.any(|code| shape_of(&code.name) == Some(shape))
     }
 }
 
@@ -233,120 +311,10 @@ fn identifies_error(name: &str, evidence: CodeEvidence) -> bool {
     evidence == CodeEvidence::Member && shape_of(name).is_some_and(|shape| shape != CodeShape::Number)
 }
 
-/// Minimum share of the message's words that a passage has before the texts are compared word by word.
-const COMPARED_SHARE: f32 = 0.3;
-
-/// Maximum number of passages that are compared with the messages.
-const MAX_COMPARED: usize = 256;
-
-/// Compares the messages with the candidates.
-fn add_likeness(
-    index: &Index,
-    query: &FailureQuery,
-    words: &PassageWordScores<'_>,
-    matches: &mut BTreeMap<usize, PassageMatch>,
-) {
-    let messages: Vec<MessageWords> = query.messages.iter().filter_map(|text| MessageWords::new(text)).collect();
-    let alike = matches.iter_mut().filter(|(passage, _)| words.coverage(**passage) >= COMPARED_SHARE);
-    for (passage, passage_match) in alike.take(MAX_COMPARED) {
-        let Some(entry) = index.passage(*passage) else { continue };
-        for message in &messages {
-            passage_match.likeness = passage_match.likeness.max(message.likeness(&entry.text));
-        }
-    }
-}
-
-/// Whether candidates have the message but for one word.
-fn is_sibling(
-    index: &Index,
-    query: &FailureQuery,
-    words: &PassageWordScores<'_>,
-    matches: &BTreeMap<usize, PassageMatch>,
-) -> bool {
-    let alike = matches.keys().filter(|passage| words.coverage(**passage) >= COMPARED_SHARE).take(MAX_COMPARED);
-    is_sibling_of(&query.messages, alike.filter_map(|passage| Some(&*index.passage(*passage)?.text)))
-}
-
-fn code_facts(index: &Index, query: &FailureQuery, matches: &BTreeMap<usize, PassageMatch>) -> CodeFacts {
-    let mut facts = CodeFacts::default();
-    for passage_match in matches.values().filter(|passage_match| passage_match.code >= OTHER_SPELLING * DEFINES_DERIVED)
-    {
-        facts.is_documented = true;
-        facts.likeness = facts.likeness.max(passage_match.likeness);
-    }
-    let named = query.codes.iter().filter(|code| code.is_named);
-    let shapes = named.filter_map(|code| shape_of(&code.name));
-    let catalogued = shapes.filter(|shape| index.entries_of_shape(*shape) >= LEAST_CATALOGUE);
-    facts.is_unknown = !facts.is_documented && catalogued.count() > 0;
-    facts
-}
-
-fn claim(
-    index: &Index,
-    relevance: &UnitRelevance,
-    passage: usize,
-    mut weights: PassageMatch,
-    mut words: WordMatch,
-    query: &FailureQuery,
-    facts: &CodeFacts,
-) -> Option<Claim> {
-    let entry = index.passage(passage)?;
-    let defines = weights.code >= OTHER_SPELLING * DEFINES_WORD;
-    // A code counts regardless of the response, because some APIs return a different status than documented.
-    let fits = fits_status(entry, query);
-    // A passage of another operation explains this one only if it defines the code.
-    let foreign = index.units().is_operation(entry.unit) && !relevance.is_own(entry.unit);
-    if weights.code <= 0.0 && !fits || foreign && !defines {
-        return None;
-    }
-    let is_identical = weights.likeness >= IDENTICAL;
-    let of_another = !defines && is_of_another_code(entry, query);
-    // The entry of another code, or a code that the catalogue does not contain, needs the same message.
-    if of_another || facts.is_unknown {
-        weights.code = if defines { weights.code } else { 0.0 };
-        words.evidence = 0.0;
-        if facts.is_documented || !is_identical {
-            weights.likeness = 0.0;
-        }
-    }
-    if facts.is_sibling {
-        words.evidence = 0.0;
-    }
-    let mut same = SAME_MESSAGE * ((weights.likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
-    if (query.is_vague || facts.is_sibling) && weights.likeness < SAME_VAGUE_MESSAGE {
-        same = 0.0;
-    }
-    let explains_generic = facts.is_documented && is_identical && facts.likeness < LEAST_LIKENESS;
-    if explains_generic && !defines && !of_another {
-        same += MESSAGE_OF_GENERIC_CODE;
-    }
-    let evidence = weights.code + weights.name + weights.status + words.evidence.max(same);
-    let catalogue = if defines { IN_CATALOGUE * index.units().catalogue_likelihood(entry.unit) } else { 0.0 };
-    let order = words.order + same + catalogue + SAME_UNIT * relevance.share(entry.unit);
-    Some(Claim {
-        passage,
-        weight: weights.code + weights.name + weights.status + order,
-        confidence: 1.0 - (-evidence).exp(),
-        defines_code: weights.code >= OTHER_SPELLING * DEFINES_DERIVED,
-        names_parameter: weights.name > 0.0,
-    })
-}
-
-/// Whether the passage is the entry of a different code of the same shape.
-fn is_of_another_code(entry: &IndexedPassage, query: &FailureQuery) -> bool {
-    let Some(shape) = entry.shape.filter(|shape| *shape != CodeShape::Words) else { return false };
-    query.codes.iter().any(|code| code.evidence >= CodeEvidence::Derived && shape_of(&code.name) == Some(shape))
-}
-
 /// Whether the passage may explain an outcome of this status. Passages about another response are excluded, and so are
 /// those about this response that only repeat the status. If the status does not indicate a failure, all passages are
 /// allowed.
 fn fits_status(entry: &IndexedPassage, query: &FailureQuery) -> bool {
     let (Some(response), Some(status)) = (entry.response, query.status) else { return true };
-    let same = match response {
-        DocumentedResponse::Status(documented) => documented == status,
-        DocumentedResponse::Class(class) => class == status / 100,
-        DocumentedResponse::Default => true,
-    };
-    same && adds_to_status(&entry.text, status)
+    response.includes(status) && adds_to_status(&entry.text, status)
 }

@@ -1,15 +1,9 @@
 //! Compares a failure's message with the messages in a passage, word by word and in order.
 
-use callwright_common::text::{beginning, beginning_bytes};
+use callwright_common::text::beginning_bytes;
 use std::collections::HashMap;
 
 use crate::explain::passages::sentences::sentences;
-
-/// Maximum number of words of a message that are compared.
-const MAX_WORDS: usize = 64;
-
-/// Maximum number of characters of a passage that are compared.
-const MAX_CHARS: usize = 2_000;
 
 /// Number of words of a message that one placeholder of a documented message replaces.
 const WORDS_PER_PLACEHOLDER: usize = 3;
@@ -30,7 +24,7 @@ impl MessageWords {
     pub(crate) fn new(message: &str) -> Option<Self> {
         let mut positions: HashMap<String, u64> = HashMap::new();
         let mut count = 0;
-        for word in words(message).take(MAX_WORDS) {
+        for word in words(message).take(u64::BITS as usize) {
             *positions.entry(word).or_default() |= 1 << count;
             count += 1;
         }
@@ -41,7 +35,7 @@ impl MessageWords {
     /// Values in the place of a placeholder (`%s`, `{0}`, `<name>`) count as equal.
     pub(crate) fn likeness(&self, passage: &str) -> f32 {
         let mut best: f32 = 0.0;
-        for (at, line) in beginning(passage, MAX_CHARS).lines().enumerate() {
+        for (at, line) in passage.lines().enumerate() {
             best = best.max(self.likeness_without_remark(line));
             // The first line of an entry has the code before the message, other lines may have a label.
             for (_, behind) in [line.split_once(": ")].into_iter().flatten() {

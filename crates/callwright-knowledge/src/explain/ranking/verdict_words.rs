@@ -24,9 +24,6 @@ const EMPTY_WORDS: WordList = WordList(
      returned client server general payload message",
 );
 
-/// Minimum number of other words that make the description of a response informative.
-const MIN_INFORMATIVE_WORDS: usize = 2;
-
 /// Whether a passage that defines a code describes an error, by its words or because it belongs to an error response.
 pub(crate) fn describes_error(entry: &IndexedPassage, code: &str) -> bool {
     let about: Vec<&str> = entry.text.lines().flat_map(sentences).filter(|sentence| names(sentence, code)).collect();
@@ -40,14 +37,14 @@ pub(crate) fn describes_error(entry: &IndexedPassage, code: &str) -> bool {
     !has(SUCCESS_WORDS) && (error_response || has(ERROR_WORDS))
 }
 
-/// Whether the description of a response adds information to its status.
+/// Whether the description of a response adds information to its status: at least two words.
 pub(crate) fn adds_to_status(text: &str, status: u16) -> bool {
     let reason = tokens(reason_of(status).unwrap_or_default());
     let mut words = tokens(text);
     words.retain(|word| {
         !reason.contains(word) && !is_stop_word(word) && !EMPTY_WORDS.contains(word) && *word != status.to_string()
     });
-    words.len() >= MIN_INFORMATIVE_WORDS
+    words.len() >= 2
 }
 
 fn names(sentence: &str, code: &str) -> bool {

@@ -6,9 +6,6 @@ use super::writer::BlockWriter;
 use crate::explain::documents::blocks::{DEEPEST_HEADING, DocumentBlock};
 use callwright_common::text::beginning_bytes;
 
-/// Minimum length of the line that delimits a block.
-const LEAST_DELIMITER: usize = 4;
-
 pub(crate) fn asciidoc(text: &str) -> Vec<DocumentBlock> {
     let mut reader = AsciidocReader::default();
     let mut lines = text.lines().map(str::trim_end);
@@ -37,9 +34,12 @@ fn skip_to<'a>(lines: &mut impl Iterator<Item = &'a str>, delimiter: &str) {
 
 /// Whether a line delimits code, literal text, a comment or raw content.
 fn is_code_fence(line: &str) -> bool {
-    let first = line.chars().next().unwrap_or_default();
-    line.len() >= LEAST_DELIMITER && matches!(first, '-' | '.' | '/' | '+') && line.chars().all(|mark| mark == first)
-        || line.starts_with("```")
+    is_delimiter(line, ['-', '.', '/', '+']) || line.starts_with("```")
+}
+
+/// Whether a line consists of at least four equal marks, which delimit a block.
+fn is_delimiter<const N: usize>(line: &str, marks: [char; N]) -> bool {
+    line.len() >= 4 && marks.iter().any(|first| line.chars().all(|mark| mark == *first))
 }
 
 #[derive(Default)]
@@ -170,8 +170,6 @@ impl AsciidocReader {
 
 /// Whether a line has no text: a comment, an attribute, an anchor, a delimiter of a transparent block, a macro.
 fn is_structure(line: &str) -> bool {
-    let first = line.chars().next().unwrap_or_default();
-    let delimits = matches!(first, '=' | '*' | '_') && line.len() >= LEAST_DELIMITER;
     let attribute = line.strip_prefix(':').and_then(|rest| rest.split_once(':'));
     let is_attribute = attribute.is_some_and(|(name, _)| !name.is_empty() && !name.contains(' '));
     let conditional = ["ifdef::", "ifndef::", "ifeval::", "endif::", "include::", "image::", "toc::"];
@@ -180,7 +178,7 @@ fn is_structure(line: &str) -> bool {
         || line == "<<<"
         || line.starts_with("//")
         || line.starts_with("[[") && line.ends_with("]]")
-        || delimits && line.chars().all(|mark| mark == first)
+        || is_delimiter(line, ['=', '*', '_'])
         || is_attribute
         || conditional.iter().any(|name| line.starts_with(name))
 }

@@ -1,17 +1,11 @@
 //! Lists of assignments in plain text → records: message catalogues (`error.7101.message = ...`) and enumerations or
 //! constants with comments (`NOT_FOUND = 5; // ...`).
 
-use super::tables::CODE_LABEL;
-use crate::explain::documents::blocks::{BlockKind, DocumentBlock, FLOW};
+use super::tables::{CODE_LABEL, MAX_COLUMNS};
+use crate::explain::documents::blocks::{BlockKind, DocumentBlock, FLOW, LEAST_SERIES};
 use crate::explain::documents::records::{LabelledRecord, joined};
 use crate::explain::index::codes::{CodeLikelihood, is_integer, strength};
 use callwright_common::text::{is_digits, one_line};
-
-/// Minimum number of assignments in such a list.
-const LEAST_ASSIGNMENTS: usize = 3;
-
-/// Maximum number of fields of a record.
-const MAX_FIELDS: usize = 40;
 
 /// Marks of comments at the beginning of a line.
 const COMMENTS: [&str; 8] = ["///", "//!", "//", "/**", "/*", "*/", "#", "*"];
@@ -36,7 +30,7 @@ pub(crate) fn assignments(text: &str) -> Option<Vec<DocumentBlock>> {
         }
     }
     list.finish();
-    (assigned >= LEAST_ASSIGNMENTS && assigned >= other && 2 * list.coded >= assigned).then_some(list.blocks)
+    (assigned >= LEAST_SERIES && assigned >= other && 2 * list.coded >= assigned).then_some(list.blocks)
 }
 
 struct Assignment<'a> {
@@ -113,7 +107,7 @@ impl AssignmentList {
             return self.finish();
         }
         let (code, label) = split_key(name);
-        if code != self.code || self.fields.len() >= MAX_FIELDS {
+        if code != self.code || self.fields.len() >= MAX_COLUMNS {
             self.finish();
             self.code = code.to_owned();
             self.fields.push((CODE_LABEL.to_owned(), code.to_owned()));

@@ -1,5 +1,6 @@
 //! Format of a documentation file, by its content where that is unmistakable, and otherwise by its extension.
 
+use crate::explain::settings::EXAMINED_BYTES;
 use std::path::Path;
 
 use callwright_common::text::beginning_bytes;
@@ -19,9 +20,6 @@ pub(crate) enum DocumentFormat {
     Delimited,
     Plain,
 }
-
-/// Number of bytes at the beginning of a file that are examined.
-const EXAMINED_BYTES: usize = 64 * 1024;
 
 /// Extensions of documentation files and their formats.
 const ENDINGS: [(&str, DocumentFormat); 9] = [

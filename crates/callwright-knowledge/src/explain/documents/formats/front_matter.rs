@@ -2,9 +2,6 @@
 
 use std::borrow::Cow;
 
-/// Maximum number of lines of front matter.
-const MAX_LINES: usize = 200;
-
 /// Replaces each block of front matter by its title as a heading, and drops the imports and exports of components.
 pub(crate) fn without_front_matter(text: &str) -> Cow<'_, str> {
     if !text.contains("---\n") && !text.contains("---\r") && !text.contains("import ") && !text.contains("export ") {
@@ -41,7 +38,7 @@ fn front_matter<'a>(lines: &[&'a str], is_first: bool) -> Option<(usize, Option<
     if open.trim_end() != "---" {
         return None;
     }
-    let end = rest.iter().take(MAX_LINES).position(|line| line.trim_end() == "---")?;
+    let end = rest.iter().position(|line| line.trim_end() == "---")?;
     let inner = rest.get(..end)?;
     let has_keys = inner.first().is_some_and(|line| key(line).is_some()) && inner.iter().all(|line| is_metadata(line));
     let title = inner.iter().find_map(|line| key(line).filter(|(name, _)| *name == "title"));

@@ -4,11 +4,8 @@
 use std::mem::take;
 
 use super::tables::{MAX_COLUMNS, labelled};
-use crate::explain::documents::blocks::{BlockKind, DocumentBlock};
+use crate::explain::documents::blocks::{BlockKind, DocumentBlock, LEAST_SERIES};
 use crate::explain::documents::labels::{LabelRole, role};
-
-/// Minimum number of rows, with the names of the columns.
-const LEAST_ROWS: usize = 3;
 
 /// Replaces such lists by rows.
 pub(crate) fn with_rows(blocks: Vec<DocumentBlock>) -> Vec<DocumentBlock> {
@@ -61,7 +58,7 @@ fn rows(blocks: &[DocumentBlock]) -> Option<(usize, Vec<Vec<String>>)> {
     let regular = rows.iter().filter(|row| row.len() == columns).count();
     let named = header.iter().filter(|cell| role(cell) != LabelRole::Other).count();
     let capital = header.iter().all(|cell| !cell.chars().any(char::is_lowercase));
-    let is_table = rows.len() >= LEAST_ROWS
+    let is_table = rows.len() >= LEAST_SERIES
         && (2..=MAX_COLUMNS).contains(&columns)
         && regular * 5 >= rows.len() * 4
         && (named * 2 >= columns || capital);

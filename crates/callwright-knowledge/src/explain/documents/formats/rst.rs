@@ -4,12 +4,9 @@
 use super::delimited::csv_rows;
 use super::rst_tables::{grid_table, is_grid_border, is_simple_border, simple_table};
 use super::tables::DocumentTableRow;
-use super::writer::BlockWriter;
+use super::writer::{BlockWriter, MAX_NESTING};
 use crate::explain::documents::blocks::{DEEPEST_HEADING, DocumentBlock};
 use crate::explain::word_list::WordList;
-
-/// Maximum nesting depth of indented bodies; deeper ones are omitted.
-const MAX_NESTING: usize = 24;
 
 /// Minimum length of the line below a title.
 const LEAST_ADORNMENT: usize = 3;

@@ -7,10 +7,7 @@ use crate::explain::documents::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLO
 use callwright_common::text::one_line;
 
 /// Maximum nesting depth of lists and definitions; deeper ones count as the deepest.
-const MAX_NESTING: usize = 32;
-
-/// Maximum number of rows that a cell spans.
-const MAX_SPANNED_ROWS: usize = 1_000;
+pub(crate) const MAX_NESTING: usize = 32;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Container {
@@ -389,7 +386,7 @@ impl OpenTable {
             self.below.resize(end, 0);
         }
         for below in self.below.iter_mut().take(end).skip(first) {
-            *below = rows.saturating_sub(1).min(MAX_SPANNED_ROWS);
+            *below = rows.saturating_sub(1);
         }
         self.row.cells.push(String::new());
         self.wide = end.saturating_sub(first + 1);
