@@ -220,7 +220,7 @@ impl Explainer {
 
     async fn is_documented_error(&self, operation: &OperationRef, code: &str) -> bool {
         let Some(index) = self.index(&operation.toolset).await else { return false };
-        let Some(own) = index.units().operation(&operation.tool) else { return false };
+        let Some(own) = index.units.operation(&operation.tool) else { return false };
         // Definitions of the operation take precedence over those of the toolset.
         let (mut own_errors, mut other_errors) = (None, None);
         for named in index.named(code).filter(|named| named.defines) {
@@ -256,7 +256,7 @@ impl Explainer {
         query: &FailureQuery,
     ) -> (Vec<MatchingPassage<'a>>, bool) {
         let ranking = PassageRanking::new(index, tool, query);
-        let (similarity, failed) = match index.vectors().filter(|_| !ranking.is_code_defined()) {
+        let (similarity, failed) = match index.vectors.as_ref().filter(|_| !ranking.is_code_defined()) {
             None => (MessageSimilarity::default(), false),
             Some(vectors) => match vectors.similarity(&query.message_text).await {
                 Ok(similarity) => (similarity, false),
@@ -300,7 +300,7 @@ impl ToolsetPassages {
     fn has_tool(&self, tool: &str) -> bool {
         match (&self.deferred, self.index.get()) {
             (Some(source), _) => source.docs.tools.contains(tool),
-            (None, Some(index)) => index.units().operation(tool).is_some(),
+            (None, Some(index)) => index.units.operation(tool).is_some(),
             (None, None) => false,
         }
     }

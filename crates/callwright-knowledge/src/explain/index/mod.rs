@@ -72,16 +72,17 @@ pub(crate) struct CodeMention {
 #[derive(Debug)]
 pub(crate) struct Index {
     entries: Vec<IndexedPassage>,
-    words: Bm25<()>,
+    pub(crate) words: Bm25<()>,
     /// Index of the passages' beginnings, which contain an entry's title.
-    leads: Bm25<()>,
+    pub(crate) leads: Bm25<()>,
     names: HashMap<String, Vec<CodeMention>>,
     /// Passages by alternative spellings of the codes that they define.
     spellings: HashMap<String, Vec<usize>>,
     /// Number of entries for each shape of codes.
     shapes: HashMap<CodeShape, usize>,
-    units: DocumentUnits,
-    vectors: Option<PassageVectors>,
+    pub(crate) units: DocumentUnits,
+    /// Vectors of the passages, if there are any.
+    pub(crate) vectors: Option<PassageVectors>,
 }
 
 impl Index {
@@ -97,26 +98,9 @@ impl Index {
         self.entries.get(number)
     }
 
-    pub(crate) fn words(&self) -> &Bm25<()> {
-        &self.words
-    }
-
-    pub(crate) fn leads(&self) -> &Bm25<()> {
-        &self.leads
-    }
-
     /// Returns the number of entries whose codes have a shape.
     pub(crate) fn entries_of_shape(&self, shape: CodeShape) -> usize {
         self.shapes.get(&shape).copied().unwrap_or_default()
-    }
-
-    pub(crate) fn units(&self) -> &DocumentUnits {
-        &self.units
-    }
-
-    /// Returns the vectors of the passages, if there are any.
-    pub(crate) fn vectors(&self) -> Option<&PassageVectors> {
-        self.vectors.as_ref()
     }
 
     /// Embeds the first `limit` passages.
@@ -311,7 +295,7 @@ mod tests {
         builder.add_operation("first", &[text("`E_A`: see `E_B`."), text("Free text.")]);
         builder.add_operation("second", &[text("More.")]);
         let index = builder.build();
-        let passages = |tool: &str| index.units().operation(tool);
+        let passages = |tool: &str| index.units.operation(tool);
         assert_eq!((passages("first"), passages("second"), index.len()), (Some(0..2), Some(2..3), 3));
         assert_eq!(index.named("e_a").collect::<Vec<_>>(), [CodeMention { passage: 0, defines: true }]);
         assert_eq!(index.named("e_b").collect::<Vec<_>>(), [CodeMention { passage: 0, defines: false }]);

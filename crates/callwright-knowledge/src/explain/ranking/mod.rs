@@ -139,7 +139,7 @@ pub(crate) struct PassageRanking<'a> {
 impl<'a> PassageRanking<'a> {
     /// Finds the passages that define or mention a code of the failure.
     pub(crate) fn new(index: &'a Index, operation: &'a str, query: &'a FailureQuery) -> Self {
-        let relevance = index.units().relevance(operation);
+        let relevance = index.units.relevance(operation);
         let mut ranking = Self { index, operation, query, relevance, matches: BTreeMap::new() };
         ranking.add_codes();
         ranking
@@ -158,8 +158,8 @@ impl<'a> PassageRanking<'a> {
         }
         self.add_names();
         self.add_status();
-        let is_sibling = self.compare_messages(&words);
-        let facts = self.code_facts(is_sibling);
+        let compared = self.compare_messages(&words);
+        let facts = self.code_facts(&compared);
         let matches = self.matches.iter();
         let mut claims: Vec<Claim> =
             matches.filter_map(|(passage, weights)| self.claim(*passage, weights, &words, &facts)).collect();
@@ -207,12 +207,12 @@ impl<'a> PassageRanking<'a> {
         for named in self.index.named(&status.to_string()).filter(|named| named.defines) {
             let Some(entry) = self.index.passage(named.passage) else { continue };
             // If the body contains a code, a number in the catalogue is also a code and not an HTTP status.
-            if self.index.units().defines_statuses(entry.unit) && !self.is_of_another_code(entry) {
+            if self.index.units.defines_statuses(entry.unit) && !self.is_of_another_code(entry) {
                 self.matches.entry(named.passage).or_default().status =
                     SAME_STATUS + if self.query.repeats_status { STATUS_LISTED } else { 0.0 };
             }
         }
-        for passage in self.index.units().operation(self.operation).into_iter().flatten() {
+        for passage in self.index.units.operation(self.operation).into_iter().flatten() {
             let Some(response) = self.index.passage(passage).and_then(|entry| entry.response) else { continue };
             if response.includes(status) {
                 let exact = matches!(response, DocumentedResponse::Status(_));
@@ -222,8 +222,8 @@ impl<'a> PassageRanking<'a> {
         }
     }
 
-    /// Compares the messages with the candidates. Returns whether candidates have a message but for one word.
-    fn compare_messages(&mut self, words: &PassageWordScores<'_>) -> bool {
+    /// Compares the messages with the candidates. Returns the texts of those that are similar enough.
+    fn compare_messages(&mut self, words: &PassageWordScores<'_>) -> Vec<&'a str> {
         let messages: Vec<MessageWords> =
             self.query.messages.iter().filter_map(|text| MessageWords::new(text)).collect();
         let alike = self.matches.iter_mut().filter(|(passage, _)| words.coverage(**passage) >= COMPARED_SHARE);
@@ -234,18 +234,18 @@ impl<'a> PassageRanking<'a> {
             let likeness = messages.iter().map(|message| message.likeness(&entry.text));
             passage_match.likeness = likeness.fold(0.0, f32::max);
         }
-        is_sibling_of(&self.query.messages, &texts)
+        texts
     }
 
-    fn code_facts(&self, is_sibling: bool) -> CodeFacts {
+    fn code_facts(&self, compared: &[&str]) -> CodeFacts {
         let defining = || self.matches.values().filter(|weights| weights.defines_code());
         let is_documented = defining().next().is_some();
         let likeness = defining().map(|weights| weights.likeness).fold(0.0, f32::max);
         let named = self.query.codes.iter().filter(|code| code.is_named);
         let mut shapes = named.filter_map(|code| shape_of(&code.name));
         let is_catalogued = shapes.any(|shape| self.index.entries_of_shape(shape) >= LEAST_CATALOGUE);
-        let (is_unknown, is_sibling) = (!is_documented && is_catalogued, !is_documented && is_sibling);
-        CodeFacts { is_documented, is_unknown, likeness, is_sibling }
+        let is_sibling = !is_documented && is_sibling_of(&self.query.messages, compared);
+        CodeFacts { is_documented, is_unknown: !is_documented && is_catalogued, likeness, is_sibling }
     }
 
     fn claim(
@@ -255,7 +255,7 @@ impl<'a> PassageRanking<'a> {
         words: &PassageWordScores<'_>,
         facts: &CodeFacts,
     ) -> Option<Claim> {
-        let (entry, query, units) = (self.index.passage(passage)?, self.query, self.index.units());
+        let (entry, query, units) = (self.index.passage(passage)?, self.query, &self.index.units);
         let PassageMatch { mut code, name, status, mut likeness } = *weights;
         let mut words = if query.is_vague { WordMatch::default() } else { words.word_match(passage) };
         let defines = code >= OTHER_SPELLING * DEFINES_WORD;

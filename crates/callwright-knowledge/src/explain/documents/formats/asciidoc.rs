@@ -80,7 +80,9 @@ impl AsciidocReader {
         }
         if let Some(title) = line.strip_prefix('.').filter(|title| title.starts_with(char::is_alphanumeric)) {
             self.end_lists();
-            self.writer.strong_if(true, &inline(title));
+            self.writer.strong(true);
+            self.writer.text(&inline(title));
+            self.writer.strong(false);
             return self.writer.end_paragraph();
         }
         let text = line.trim_start();
@@ -214,76 +216,56 @@ fn bullet(line: &str) -> Option<(&str, &str)> {
 }
 
 /// Removes inline markup; code is marked by backquotes.
-pub(crate) fn inline(text: &str) -> String {
+fn inline(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find(['[', '<', '`', '*', '{']) {
+    while let Some(at) = rest.find(['[', '<', '`', '*']) {
         let (before, from) = rest.split_at(at);
-        let (text, taken) = markup(before, from);
-        match text {
-            Some((kept, text)) => {
+        let taken = match markup(before, beginning_bytes(from, MAX_MARKUP_BYTES)) {
+            Some((kept, text, taken)) => {
                 plain.push_str(kept);
                 plain.push_str(&text);
+                taken
             }
             None => {
-                plain.push_str(before);
-                plain.push_str(&from[..taken]);
+                plain.push_str(&rest[..=at]);
+                1
             }
-        }
+        };
         rest = &from[taken..];
     }
     plain.push_str(rest);
     plain
 }
 
-/// Parses the markup at the start of `from`. Returns the text before it that remains with the text of the markup, and
-/// the length of the markup.
-fn markup<'a>(before: &'a str, from: &'a str) -> (Option<(&'a str, String)>, usize) {
-    let from = beginning_bytes(from, MAX_MARKUP_BYTES);
-    let first = from.chars().next().map_or(1, char::len_utf8);
-    match from.as_bytes().first() {
-        // A macro or link: `xref:page.adoc[text]`, `https://a.example[text]`.
-        Some(b'[') => {
-            let start = before.trim_end_matches(|character: char| !character.is_whitespace()).len();
-            let (kept, target) = before.split_at(start);
-            let quote = target.find(['`', '(', '"']).map_or(0, |at| at + 1);
-            let (kept, target) = (&before[..kept.len() + quote], &target[quote..]);
-            match from.find(']') {
-                Some(end) if target.contains(':') => (Some((kept, link_text(&from[1..end], target))), end + 1),
-                _ => (None, first),
-            }
-        }
-        // A cross reference: `<<id,text>>`; placeholders such as `<<name>>` remain.
-        Some(b'<') => match from.strip_prefix("<<").and_then(|inner| inner.split_once(">>")) {
-            Some((inner, _)) if inner.contains(',') => {
-                let text = inner.split_once(',').map_or(inner, |(_, text)| text).trim();
-                (Some((before, text.to_owned())), inner.len() + 4)
-            }
-            _ => (None, first),
-        },
-        Some(b'`') => match from.get(1..).and_then(|inner| inner.split_once('`')) {
-            Some((inner, _)) if !inner.is_empty() => {
-                let code = inner.trim_matches('+');
-                (Some((before, format!("`{code}`"))), inner.len() + 2)
-            }
-            _ => (None, first),
-        },
-        // Strong text; a lone asterisk remains.
-        Some(b'*') => match from.get(1..).and_then(|inner| inner.split_once('*')) {
-            Some((inner, _)) if !inner.is_empty() && !inner.starts_with(' ') && !inner.ends_with(' ') => {
-                (Some((before, inline_of_strong(inner))), inner.len() + 2)
-            }
-            _ => (None, first),
-        },
-        _ => (None, first),
-    }
-}
-
 /// Maximum length in bytes of markup; a mark whose end is farther away is text.
 const MAX_MARKUP_BYTES: usize = 1_000;
 
-fn inline_of_strong(inner: &str) -> String {
-    inner.replace('`', "")
+/// Parses the markup at the start of `from`. Returns the text before it that remains, the text of the markup, and the
+/// length of the markup.
+fn markup<'a>(before: &'a str, from: &str) -> Option<(&'a str, String, usize)> {
+    // A macro or link: `xref:page.adoc[text]`, `https://a.example[text]`.
+    if from.starts_with('[') {
+        let start = before.trim_end_matches(|character: char| !character.is_whitespace()).len();
+        let start = before[start..].find(['`', '(', '"']).map_or(start, |quote| start + quote + 1);
+        let (kept, target) = before.split_at(start);
+        let end = from.find(']').filter(|_| target.contains(':'))?;
+        return Some((kept, link_text(&from[1..end], target), end + 1));
+    }
+    // A cross reference: `<<id,text>>`; placeholders such as `<<name>>` remain.
+    if from.starts_with('<') {
+        let (inner, _) = from.strip_prefix("<<")?.split_once(">>")?;
+        let (_, text) = inner.split_once(',')?;
+        return Some((before, text.trim().to_owned(), inner.len() + 4));
+    }
+    let mark = from.chars().next()?;
+    let (inner, _) = from[1..].split_once(mark).filter(|(inner, _)| !inner.is_empty())?;
+    if mark == '`' {
+        return Some((before, format!("`{}`", inner.trim_matches('+')), inner.len() + 2));
+    }
+    // Strong text; a lone asterisk remains.
+    let is_strong = !inner.starts_with(' ') && !inner.ends_with(' ');
+    is_strong.then(|| (before, inner.replace('`', ""), inner.len() + 2))
 }
 
 fn link_text(text: &str, target: &str) -> String {

@@ -197,8 +197,7 @@ fn reach_down(cells: &mut Vec<String>, below: &mut [usize]) {
 }
 
 fn row(cells: &[String], is_header: bool, inline: fn(&str) -> String) -> DocumentTableRow {
-    let cells = cells.iter().map(|cell| inline(cell.trim())).collect();
-    DocumentTableRow { cells, all_headers: is_header, first_is_header: false }
+    DocumentTableRow::new(cells.iter().map(|cell| inline(cell.trim())).collect(), is_header)
 }
 
 /// Splits off the specification of the next cell at the end of a text: `2.3+^.>s`.

@@ -216,7 +216,9 @@ impl RstReader {
         let literal = text.ends_with("::");
         let content = if literal { text.trim_end_matches(':') } else { text.as_str() };
         let is_bold = content.len() > 4 && content.starts_with("**") && content.ends_with("**");
-        self.writer.strong_if(is_bold, &inline(content));
+        self.writer.strong(is_bold);
+        self.writer.text(&inline(content));
+        self.writer.strong(false);
         if literal && content.len() < text.len() && !content.is_empty() {
             self.writer.text(":");
         }
@@ -283,7 +285,7 @@ fn list_table(options: &[&str], content: &[&str]) -> Vec<DocumentTableRow> {
     let headers = option(options, "header-rows").and_then(|count| count.parse().ok()).unwrap_or(0);
     let rows = list_items(content).into_iter().enumerate().map(|(at, row)| {
         let cells = list_items(&row).into_iter().map(|cell| inline(&cell.join("\n"))).collect();
-        DocumentTableRow { cells, all_headers: at < headers, first_is_header: false }
+        DocumentTableRow::new(cells, at < headers)
     });
     rows.filter(|row| !row.cells.is_empty()).collect()
 }
@@ -313,12 +315,8 @@ fn csv_table(options: &[&str], content: &[&str]) -> Vec<DocumentTableRow> {
     let head = named.map(|names| csv_rows(names.as_bytes(), delimiter)).unwrap_or_default();
     let marked = head.len() + headers;
     let rows = head.into_iter().chain(csv_rows(content.join("\n").as_bytes(), delimiter)).enumerate();
-    let row = |(at, cells): (usize, Vec<String>)| DocumentTableRow {
-        cells: cells.iter().map(|cell| inline(cell)).collect(),
-        all_headers: at < marked,
-        first_is_header: false,
-    };
-    rows.map(row).collect()
+    let cells = |cells: Vec<String>| cells.iter().map(|cell| inline(cell)).collect();
+    rows.map(|(at, row)| DocumentTableRow::new(cells(row), at < marked)).collect()
 }
 
 fn option<'a>(options: &[&'a str], name: &str) -> Option<&'a str> {

@@ -68,7 +68,7 @@ impl GridTable {
     fn end_row(&mut self, ended: &[bool], is_header: bool) {
         if self.cells.iter().any(|cell| !cell.trim().is_empty()) {
             let cells = self.cells.iter().map(|cell| inline(&lines_joined(cell))).collect();
-            self.rows.push(DocumentTableRow { cells, all_headers: false, first_is_header: false });
+            self.rows.push(DocumentTableRow::new(cells, false));
         }
         for (cell, _) in self.cells.iter_mut().zip(ended).filter(|(_, ended)| **ended) {
             cell.clear();
@@ -139,7 +139,7 @@ pub(crate) fn simple_table(lines: &[&str]) -> Option<(Vec<DocumentTableRow>, usi
                     cell.push_str(more);
                 }
             }
-            None => rows.push(DocumentTableRow { cells, all_headers: at < headers, first_is_header: false }),
+            None => rows.push(DocumentTableRow::new(cells, at < headers)),
         }
         open = true;
     }

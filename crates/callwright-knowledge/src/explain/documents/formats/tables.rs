@@ -32,6 +32,13 @@ pub(crate) struct DocumentTableRow {
     pub(crate) first_is_header: bool,
 }
 
+impl DocumentTableRow {
+    /// Creates a row, all cells of which are headers or none.
+    pub(crate) fn new(cells: Vec<String>, all_headers: bool) -> Self {
+        Self { cells, all_headers, first_is_header: false }
+    }
+}
+
 /// Converts a table to blocks. The header is the row that is marked as such, or the first row if it resembles a
 /// header.
 pub(crate) fn records(rows: Vec<DocumentTableRow>) -> Vec<BlockKind> {

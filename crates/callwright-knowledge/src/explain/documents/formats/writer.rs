@@ -58,24 +58,14 @@ struct OpenTable {
 impl BlockWriter {
     /// Appends text to the current block.
     pub(crate) fn text(&mut self, text: &str) {
-        match self.table.as_mut() {
-            Some(table) if table.in_cell => {
-                if !text.trim().is_empty() {
-                    self.has_plain |= self.strong == 0;
-                    self.has_strong |= self.strong > 0;
-                }
-                if let Some(cell) = table.row.cells.last_mut() {
-                    cell.push_str(text);
-                }
-            }
+        if !text.trim().is_empty() {
+            self.has_plain |= self.strong == 0;
+            self.has_strong |= self.strong > 0;
+        }
+        match self.table.as_mut().filter(|table| table.in_cell) {
+            Some(table) => table.row.cells.last_mut().into_iter().for_each(|cell| cell.push_str(text)),
             // Between table cells there is only whitespace, or text that browsers move in front of the table.
-            _ => {
-                if !text.trim().is_empty() {
-                    self.has_plain |= self.strong == 0;
-                    self.has_strong |= self.strong > 0;
-                }
-                self.text.push_str(text);
-            }
+            None => self.text.push_str(text),
         }
     }
 
@@ -121,8 +111,7 @@ impl BlockWriter {
         if open == OpenBlockKind::Prose
             && let Some(rows) = broken_table(&text)
         {
-            let depth = self.depth();
-            return self.blocks.extend(records(rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
+            return self.rows(rows);
         }
         let mut parts = if open == OpenBlockKind::Code { vec![one_line(&text)] } else { parts(&text) }.into_iter();
         let Some(text) = parts.next().filter(|text| !text.is_empty()) else {
@@ -216,26 +205,18 @@ impl BlockWriter {
             _ => {
                 let Some(mut table) = self.table.take() else { return };
                 table.end_row();
-                let depth = self.depth();
-                self.blocks.extend(records(table.rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
+                self.rows(table.rows);
             }
-        }
-    }
-
-    /// Appends text that is strong as a whole if `is_strong`.
-    pub(crate) fn strong_if(&mut self, is_strong: bool, text: &str) {
-        if is_strong {
-            self.strong(true);
-        }
-        self.text(text);
-        if is_strong {
-            self.strong(false);
         }
     }
 
     /// Adds a table that was read as a whole.
     pub(crate) fn table(&mut self, rows: Vec<DocumentTableRow>) {
         self.end_paragraph();
+        self.rows(rows);
+    }
+
+    fn rows(&mut self, rows: Vec<DocumentTableRow>) {
         let depth = self.depth();
         self.blocks.extend(records(rows).into_iter().map(|kind| DocumentBlock { depth, kind }));
     }
@@ -313,7 +294,7 @@ fn broken_table(text: &str) -> Option<Vec<DocumentTableRow>> {
         let cells = bar_cells(line);
         match rows.last_mut().and_then(|row| row.cells.last_mut()) {
             _ if cells.len() > 1 => {
-                rows.push(DocumentTableRow { cells, all_headers: false, first_is_header: false });
+                rows.push(DocumentTableRow::new(cells, false));
             }
             Some(cell) => {
                 others += 1;
