@@ -1,10 +1,10 @@
-//! Benchmarks of built-in embeddings and of nearest-neighbour search: `cargo bench --bench embedding`.
+//! Benchmarks of built-in embeddings and of quantised vectors: `cargo bench --bench embedding`.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a benchmark that does not measure what it says must stop")]
 
 use callwright_allocator::Allocator;
 use std::hint::black_box;
 
-use callwright_search::embedding::{Embedder, QuantisedVectors, Settings, Vector, built_in};
+use callwright_search::embedding::{Embedder, QuantisedQuery, QuantisedVectors, Settings, Vector, built_in};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use futures_util::FutureExt;
 
@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-criterion_group!(benches, texts, nearest);
+criterion_group!(benches, texts, cosines);
 criterion_main!(benches);
 
 /// Texts with the lengths of typical requests and descriptions.
@@ -43,15 +43,15 @@ fn texts(criterion: &mut Criterion) {
 const MANY: usize = 16_464;
 const DIMENSIONS: usize = 384;
 
-fn nearest(criterion: &mut Criterion) {
+fn cosines(criterion: &mut Criterion) {
     let mut random = fastrand::Rng::with_seed(1);
     let mut vector = || Vector::new((0..DIMENSIONS).map(|_| random.f32() - 0.5).collect()).unwrap();
-    let mut vectors = QuantisedVectors::new(DIMENSIONS);
+    let mut vectors = QuantisedVectors::with_capacity(DIMENSIONS, MANY);
     (0..MANY).for_each(|_| vectors.push(&vector()));
-    let query = vector();
-    let mut group = criterion.benchmark_group("nearest 10");
+    let query = QuantisedQuery::new(&vector());
+    let mut group = criterion.benchmark_group("cosines");
     group.throughput(Throughput::Elements(MANY as u64));
     group.bench_function("of 16,464 with 384 components", |bencher| {
-        bencher.iter(|| vectors.nearest(black_box(&query), 10));
+        bencher.iter(|| vectors.cosines_within(black_box(&query), 0..MANY));
     });
 }

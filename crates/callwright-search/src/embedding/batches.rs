@@ -1,6 +1,7 @@
 //! Batching of texts for a model, and reassembly of its results in order.
 
 use super::{Settings, Vector};
+use callwright_common::text::beginning;
 
 /// Texts for one run of a model, and the positions of their vectors.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl Portion {
             .into_iter()
             .enumerate()
             .filter(|(_, text)| !text.trim().is_empty())
-            .map(|(position, text)| (position, cut(&text, self.chars).to_owned()))
+            .map(|(position, text)| (position, beginning(&text, self.chars).to_owned()))
             .collect();
         spoken.sort_by_key(|(_, text)| text.len());
         let mut batches = Vec::new();
@@ -83,11 +84,6 @@ impl EmbeddedTexts {
 
 /// Message for invalid vectors.
 pub(super) const NOT_FINITE: &str = "a vector has non-finite components; the model or its file is damaged";
-
-/// Returns the first `chars` characters.
-pub(super) fn cut(text: &str, chars: usize) -> &str {
-    text.char_indices().nth(chars).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
-}
 
 #[cfg(test)]
 mod tests {

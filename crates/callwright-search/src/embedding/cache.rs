@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 
-use super::batches::cut;
 use super::{EmbedError, Embedder, Vector};
+use callwright_common::text::beginning;
 use callwright_store::{TextHash, Vectors};
 
 /// Number of texts per request to the model. Their vectors are written before the next request. Results, which may have
@@ -33,7 +33,8 @@ impl CachedEmbedder {
     }
 
     async fn vectors(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
-        let hashes: Vec<TextHash> = texts.iter().map(|text| Sha256::digest(cut(text, self.chars)).into()).collect();
+        let hashes: Vec<TextHash> =
+            texts.iter().map(|text| Sha256::digest(beginning(text, self.chars)).into()).collect();
         let mut vectors = self.cached(&hashes).await;
         let (missing, positions) = missing(texts, &hashes, &vectors);
         let mut rest = missing.into_iter();
@@ -42,7 +43,7 @@ impl CachedEmbedder {
             if texts.is_empty() {
                 return Ok(vectors.into_iter().flatten().collect());
             }
-            let embedded = self.embed_checked(texts).await?;
+            let embedded = self.model.embed(texts).await?;
             self.keep(&hashes, &embedded).await;
             for (hash, vector) in hashes.iter().zip(embedded) {
                 for position in positions.get(hash).into_iter().flatten() {
@@ -59,16 +60,6 @@ impl CachedEmbedder {
         let Ok(cached) = self.store.load(self.model.id(), hashes).await else { return vec![None; hashes.len()] };
         let dimensions = self.model.dimensions();
         cached.into_iter().map(|bytes| from_bytes(&bytes?, dimensions)).collect()
-    }
-
-    async fn embed_checked(&self, texts: Vec<String>) -> Result<Vec<Vector>, EmbedError> {
-        let count = texts.len();
-        let embedded = self.model.embed(texts).await?;
-        if embedded.len() == count {
-            return Ok(embedded);
-        }
-        let reason = format!("it returned {} vectors for {count} texts; use another model", embedded.len());
-        Err(EmbedError { model: self.model.id().to_owned(), reason })
     }
 
     async fn keep(&self, hashes: &[TextHash], vectors: &[Vector]) {
@@ -139,6 +130,7 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
+    use callwright_common::text::beginning;
     use callwright_store::StoreError;
 
     /// A text's hash and the bytes of its vector.

@@ -1,7 +1,5 @@
-//! Quantised vectors in a quarter of the memory, and nearest-neighbour search among them.
+//! Quantised vectors in a quarter of the memory.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::Vector;
@@ -17,11 +15,6 @@ pub struct QuantisedVectors {
 }
 
 impl QuantisedVectors {
-    /// Creates an empty collection for vectors of `dimensions` components.
-    pub fn new(dimensions: usize) -> Self {
-        Self::with_capacity(dimensions, 0)
-    }
-
     /// Creates an empty collection for vectors of `dimensions` components, with capacity for `count`.
     pub fn with_capacity(dimensions: usize, count: usize) -> Self {
         let dimensions = dimensions.max(1);
@@ -37,21 +30,6 @@ impl QuantisedVectors {
         self.scales.push(scale);
     }
 
-    /// Returns the number of vectors.
-    pub fn len(&self) -> usize {
-        self.scales.len()
-    }
-
-    /// Whether there are no vectors.
-    pub fn is_empty(&self) -> bool {
-        self.scales.is_empty()
-    }
-
-    /// Returns the cosine with each vector, in order.
-    pub fn cosines(&self, query: &Vector) -> Vec<f32> {
-        self.cosines_within(&QuantisedQuery::new(query), 0..self.len())
-    }
-
     /// Returns the cosines with the vectors at these indices, in order.
     pub fn cosines_within(&self, query: &QuantisedQuery, indices: Range<usize>) -> Vec<f32> {
         let numbers = indices.start * self.dimensions..indices.end * self.dimensions;
@@ -64,21 +42,6 @@ impl QuantisedVectors {
             }
         });
         cosines
-    }
-
-    /// Returns index and cosine of the `count` nearest vectors, nearest first; ties are in index order.
-    pub fn nearest(&self, query: &Vector, count: usize) -> Vec<(usize, f32)> {
-        let mut best: BinaryHeap<Reverse<NearestCandidate>> = BinaryHeap::with_capacity(count.min(self.len()) + 1);
-        for (index, cosine) in self.cosines(query).into_iter().enumerate() {
-            let candidate = NearestCandidate { cosine, index };
-            if best.len() < count {
-                best.push(Reverse(candidate));
-            } else if best.peek().is_some_and(|Reverse(worst)| candidate > *worst) {
-                best.pop();
-                best.push(Reverse(candidate));
-            }
-        }
-        best.into_sorted_vec().into_iter().map(|Reverse(candidate)| (candidate.index, candidate.cosine)).collect()
     }
 }
 
@@ -121,27 +84,6 @@ fn products(left: &[i8], right: &[i16]) -> i32 {
     sum
 }
 
-/// A candidate; greater means nearer, then earlier.
-#[derive(Debug, PartialEq)]
-struct NearestCandidate {
-    cosine: f32,
-    index: usize,
-}
-
-impl Eq for NearestCandidate {}
-
-impl PartialOrd for NearestCandidate {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for NearestCandidate {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.cosine.total_cmp(&other.cosine).then(other.index.cmp(&self.index))
-    }
-}
-
 /// Quantises components in steps of 1/127 of the largest one.
 fn quantise(components: &[f32], dimensions: usize) -> (Vec<i8>, f32) {
     let largest = components.iter().fold(0.0_f32, |largest, component| largest.max(component.abs()));
@@ -163,20 +105,6 @@ mod tests {
         Vector::new(components.to_vec()).unwrap()
     }
 
-    #[test]
-    fn the_nearest_come_first_and_equals_in_their_order() {
-        let mut vectors = QuantisedVectors::new(2);
-        for components in [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 2.0], [-1.0, 0.0], [0.0, 0.0]] {
-            vectors.push(&vector(&components));
-        }
-        let indices = |count: usize| -> Vec<usize> {
-            vectors.nearest(&vector(&[0.0, 1.0]), count).into_iter().map(|(index, _)| index).collect()
-        };
-        assert_eq!(indices(3), [1, 3, 2]);
-        assert_eq!(indices(0), Vec::<usize>::new());
-        assert_eq!(indices(9), [1, 3, 2, 0, 4, 5]);
-    }
-
     proptest! {
         #[test]
         fn cosines_are_those_of_the_vectors(
@@ -184,9 +112,9 @@ mod tests {
             right in vec(-1.0_f32..1.0, 24),
         ) {
             let (left, right) = (vector(&left), vector(&right));
-            let mut vectors = QuantisedVectors::new(24);
+            let mut vectors = QuantisedVectors::with_capacity(24, 1);
             vectors.push(&left);
-            let cosine = vectors.cosines(&right)[0];
+            let cosine = vectors.cosines_within(&QuantisedQuery::new(&right), 0..1)[0];
             prop_assert!((cosine - left.cosine(&right)).abs() < 0.02, "{cosine} {}", left.cosine(&right));
         }
     }

@@ -1,12 +1,14 @@
 //! Okapi BM25 over an in-memory inverted index.
 
 use std::cmp::Ordering;
-use std::ops::Range;
 
 use super::formula::{Weights, rarity};
-use super::postings::{Posting, Postings};
+use super::postings::{Posting, Postings, postings};
 use super::term::{Term, distinct_terms};
 use super::tokens::tokens;
+
+/// The usual parameters, for running text.
+const WEIGHTS: Weights = Weights { k1: 1.2, b: 0.75 };
 
 /// An index of texts by id, for ranking against queries.
 #[derive(Debug, Clone)]
@@ -15,7 +17,6 @@ pub struct Bm25<Id> {
     lengths: Vec<f32>,
     mean_length: f32,
     postings: Postings,
-    weights: Weights,
 }
 
 /// A text found by a search.
@@ -55,7 +56,6 @@ pub struct Score {
 /// Scores of an index's texts for a query.
 #[derive(Debug, Clone)]
 pub struct Scores {
-    first: usize,
     sums: Vec<TermSums>,
     rarest: f32,
     query_rarity: f32,
@@ -64,7 +64,7 @@ pub struct Scores {
 impl Scores {
     /// Returns the score of the text at a position; `None` if it has none of the query's terms.
     pub fn of(&self, position: usize) -> Option<Score> {
-        let sum = self.sums.get(position.checked_sub(self.first)?).filter(|sum| sum.score > 0.0)?;
+        let sum = self.sums.get(position).filter(|sum| sum.score > 0.0)?;
         let (evidence, coverage) = (sum.rarity / self.rarest, sum.rarity / self.query_rarity);
         Some(Score { score: sum.score, evidence, coverage })
     }
@@ -72,7 +72,7 @@ impl Scores {
     /// Returns the positions of the `k` best texts, best first; ties keep their order.
     pub fn best(&self, k: usize) -> Vec<usize> {
         let scored = self.sums.iter().enumerate().filter(|(_, sum)| sum.score > 0.0);
-        let mut found: Vec<(usize, f32)> = scored.map(|(at, sum)| (self.first + at, sum.score)).collect();
+        let mut found: Vec<(usize, f32)> = scored.map(|(at, sum)| (at, sum.score)).collect();
         if k < found.len() {
             // Sorts only the best ones.
             found.select_nth_unstable_by(k, best_first);
@@ -89,22 +89,17 @@ fn best_first(left: &(usize, f32), right: &(usize, f32)) -> Ordering {
 }
 
 impl<Id> Bm25<Id> {
-    /// Indexes texts with the default weights.
-    pub fn build(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>) -> Self {
-        Self::with_weights(texts, Weights::default())
-    }
-
     /// Indexes texts.
-    pub fn with_weights(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>, weights: Weights) -> Self {
-        let mut index =
-            Self { ids: Vec::new(), lengths: Vec::new(), mean_length: 0.0, postings: Postings::default(), weights };
-        let mut found = Vec::new();
-        for (id, text) in texts {
-            index.add(id, text.as_ref(), &mut found);
+    pub fn build(texts: impl IntoIterator<Item = (Id, impl AsRef<str>)>) -> Self {
+        let (mut ids, mut lengths, mut found) = (Vec::new(), Vec::new(), Vec::new());
+        for (position, (id, text)) in (0_u32..).zip(texts) {
+            let terms = tokens(text.as_ref());
+            ids.push(id);
+            lengths.push(terms.len() as f32);
+            found.extend(terms.iter().map(|term| (Term::of(term), Posting { position, count: 1.0 })));
         }
-        index.postings = Postings::new(found);
-        index.mean_length = index.lengths.iter().sum::<f32>() / (index.lengths.len().max(1) as f32);
-        index
+        let mean_length = lengths.iter().sum::<f32>() / (lengths.len().max(1) as f32);
+        Self { ids, lengths, mean_length, postings: postings(found) }
     }
 
     /// Returns the number of texts.
@@ -120,50 +115,31 @@ impl<Id> Bm25<Id> {
     /// Returns the `k` best texts for a query, best first; ties keep the order of building. Texts without any of its
     /// terms are omitted.
     pub fn search(&self, query: &str, k: usize) -> Vec<Hit<'_, Id>> {
-        self.search_within(query, 0..self.len(), k)
+        let scores = self.scores(query);
+        let hit = |position: usize| {
+            let Score { score, evidence, coverage } = scores.of(position)?;
+            Some(Hit { id: self.ids.get(position)?, position, score, evidence, coverage })
+        };
+        scores.best(k).into_iter().filter_map(hit).collect()
     }
 
-    /// Searches like [`Bm25::search`], among the texts at these positions only. The document frequency of a term still
-    /// covers the whole index.
-    pub fn search_within(&self, query: &str, positions: Range<usize>, k: usize) -> Vec<Hit<'_, Id>> {
-        let scores = self.scores(query, positions);
-        let best = scores.best(k);
-        best.into_iter()
-            .filter_map(|position| {
-                let Score { score, evidence, coverage } = scores.of(position)?;
-                self.ids.get(position).map(|id| Hit { id, position, score, evidence, coverage })
-            })
-            .collect()
-    }
-
-    /// Returns the scores of the texts at these positions. Memory is proportional to their number, and time to the
-    /// number of occurrences of the query's terms in them.
-    pub fn scores(&self, query: &str, positions: Range<usize>) -> Scores {
-        let end = positions.end.min(self.len());
-        let positions = positions.start.min(end)..end;
-        let mut sums = vec![TermSums::default(); positions.len()];
+    /// Returns the scores of all texts. Memory is proportional to their number, and time to the number of occurrences of
+    /// the query's terms in them.
+    pub fn scores(&self, query: &str) -> Scores {
+        let mut sums = vec![TermSums::default(); self.len()];
         let mut query_rarity = 0.0;
         for term in distinct_terms(query) {
-            query_rarity += self.add_term(term, &positions, &mut sums);
+            query_rarity += self.add_term(term, &mut sums);
         }
-        Scores { first: positions.start, sums, rarest: self.rarity(1), query_rarity }
-    }
-
-    fn add(&mut self, id: Id, text: &str, found: &mut Vec<(Term, Posting)>) {
-        let Ok(position) = u32::try_from(self.ids.len()) else { return };
-        let terms = tokens(text);
-        self.ids.push(id);
-        self.lengths.push(terms.len() as f32);
-        found.extend(terms.iter().map(|term| (Term::of(term), Posting { position, count: 1.0 })));
+        Scores { sums, rarest: self.rarity(1), query_rarity }
     }
 
     /// Adds the score of one term to the texts that contain it; returns its inverse document frequency.
-    fn add_term(&self, term: Term, positions: &Range<usize>, sums: &mut [TermSums]) -> f32 {
+    fn add_term(&self, term: Term, sums: &mut [TermSums]) -> f32 {
         let postings = self.postings.of_term(term);
         let rarity = self.rarity(postings.len().max(1));
-        let first = postings.partition_point(|posting| (posting.position as usize) < positions.start);
-        for posting in postings.iter().skip(first) {
-            let Some(sum) = sums.get_mut(posting.position as usize - positions.start) else { break };
+        for posting in postings {
+            let Some(sum) = sums.get_mut(posting.position as usize) else { break };
             sum.score += rarity * self.saturation(posting);
             sum.rarity += rarity;
         }
@@ -176,7 +152,7 @@ impl<Id> Bm25<Id> {
 
     fn saturation(&self, posting: &Posting) -> f32 {
         let length = self.lengths.get(posting.position as usize).copied().unwrap_or_default();
-        self.weights.saturated(posting.count, self.weights.length_norm(length / self.mean_length.max(1.0)))
+        WEIGHTS.saturated(posting.count, WEIGHTS.length_norm(length / self.mean_length.max(1.0)))
     }
 }
 
@@ -214,13 +190,6 @@ mod tests {
     fn equal_scores_keep_the_order_of_building() {
         let index = Bm25::build([("z", "same text"), ("y", "same text"), ("x", "same text")]);
         assert_eq!(ids(&index.search("text", 2)), ["z", "y"]);
-    }
-
-    #[test]
-    fn a_search_within_positions_sees_only_those() {
-        let index = Bm25::build([("a", "one"), ("b", "one"), ("c", "one two"), ("d", "one")]);
-        assert_eq!(ids(&index.search_within("one", 1..3, 9)), ["b", "c"]);
-        assert!(index.search_within("two", 0..2, 9).is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::classifier::SegmentClassifier;
 use super::fusion::soft_sum;
 use super::mention::Mentions;
-use super::postings::{Posting, Postings};
+use super::postings::{Posting, Postings, postings};
 use super::rows::VectorRows;
 use super::term::Term;
 use super::tool_text::{FieldWeights, ToolDocument, ToolText};
@@ -32,14 +32,13 @@ impl ToolSegment {
             let document = ToolDocument::new(tool, weights);
             segment.lengths.push(document.length());
             segment.priors.push(prior(tool));
-            let postings = document.terms().iter().map(|(term, count)| (*term, Posting { position, count: *count }));
-            found.extend(postings);
+            found.extend(document.terms().iter().map(|(term, count)| (*term, Posting { position, count: *count })));
             if !tool.name.is_empty() {
                 segment.names.push((Term::of(&tool.name), position));
             }
         }
         segment.names.sort_unstable();
-        segment.postings = Postings::new(found);
+        segment.postings = postings(found);
         segment.rows = vectors.map(|vectors| VectorRows::new(tools, vectors));
         segment
     }

@@ -9,7 +9,7 @@ use super::tool_text::ToolDocument;
 
 /// BM25 parameters for tools. Documents of tools are short without and long with learned patterns, so repetitions
 /// saturate later than in running text. Measured on requests for 77 to 4,076 tools (docs/benchmarks/retrieval.md).
-const WEIGHTS: Weights = Weights { k1: 2.0, b: 0.75 };
+pub(super) const WEIGHTS: Weights = Weights { k1: 2.0, b: 0.75 };
 
 /// Share of its inverse document frequency that a function word keeps in a request. Few tools are described with such
 /// words, which makes them seem rare. The remaining share (`how`, `why`, `not`) distinguishes similar tools.
@@ -58,7 +58,10 @@ impl CollectionStatistics {
     pub fn score(&self, query: &QueryTerms, document: &ToolDocument) -> f32 {
         let length_norm = length_norm(document.length(), self.total_length, self.documents);
         let counts = query.0.iter().map(|(term, rarity)| (document.count(*term), rarity));
-        counts.filter(|(count, _)| *count > 0.0).map(|(count, rarity)| rarity * saturated(count, length_norm)).sum()
+        counts
+            .filter(|(count, _)| *count > 0.0)
+            .map(|(count, rarity)| rarity * WEIGHTS.saturated(count, length_norm))
+            .sum()
     }
 }
 
@@ -76,11 +79,6 @@ impl QueryTerms {
         });
         Self(terms.collect())
     }
-}
-
-/// Returns the saturated weight of `count` occurrences in a document with this [`length_norm`].
-pub(super) fn saturated(count: f32, length_norm: f32) -> f32 {
-    WEIGHTS.saturated(count, length_norm)
 }
 
 /// Returns the length normalisation of a document, relative to the mean length of `documents` documents.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use super::classifier::ClassifiedRequest;
 use super::fusion::Fusion;
-use super::lexicon::Lexicon;
+use super::lexicon::{Lexicon, lexicon};
 use super::mention::Mentions;
 use super::postings::Posting;
 use super::rows::{RowQuery, VectorRows};
 use super::segment::ToolSegment;
-use super::statistics::{QueryTerms, length_norm, saturated};
+use super::statistics::{QueryTerms, WEIGHTS, length_norm};
 use super::term::Term;
 use crate::embedding::Vector;
 
@@ -105,7 +105,7 @@ impl ToolIndex {
         }
         let total_length = lengths.iter().map(|length| f64::from(*length)).sum();
         index.length_norms = lengths.iter().map(|length| length_norm(*length, total_length, lengths.len())).collect();
-        index.lexicon = Lexicon::new(index.parts.iter().map(|part| part.segment.postings()));
+        index.lexicon = lexicon(index.parts.iter().map(|part| part.segment.postings()));
         index
     }
 
@@ -167,7 +167,7 @@ impl ToolIndex {
                 for Posting { position, count } in postings {
                     let at = *position as usize;
                     if let (Some(words), Some(length_norm)) = (of_part.get_mut(at), length_norms.get(at)) {
-                        *words += rarity * saturated(*count, *length_norm);
+                        *words += rarity * WEIGHTS.saturated(*count, *length_norm);
                     }
                 }
             }
@@ -180,7 +180,7 @@ impl ToolIndex {
     }
 
     fn postings(&self, term: Term) -> impl Iterator<Item = (&IndexPart, &[Posting])> {
-        self.lexicon.ranges(term).iter().filter_map(|range| {
+        self.lexicon.of_term(term).iter().filter_map(|range| {
             let part = self.parts.get(range.segment as usize)?;
             Some((part, part.segment.postings().within(range.begin, range.end)))
         })

@@ -31,16 +31,11 @@ impl PassageVectors {
     /// Embeds passages.
     ///
     /// # Errors
-    /// Returns [`EmbedError`] if the embedder fails or does not return one vector per text.
+    /// Returns [`EmbedError`] if the embedder fails.
     pub(crate) async fn embed(embedder: &Arc<dyn Embedder>, texts: Vec<String>) -> Result<Self, EmbedError> {
-        let count = texts.len();
         let vectors = embedder.embed(texts).await?;
-        if vectors.len() == count {
-            let (mean, deviation) = spread(&vectors);
-            return Ok(Self { embedder: embedder.clone(), vectors, mean, deviation });
-        }
-        let reason = format!("the embedder returned {} vectors for {count} texts; use another model", vectors.len());
-        Err(EmbedError { model: embedder.id().to_owned(), reason })
+        let (mean, deviation) = spread(&vectors);
+        Ok(Self { embedder: embedder.clone(), vectors, mean, deviation })
     }
 
     /// Returns the similarity of each passage to a text.

@@ -69,9 +69,8 @@ pub(crate) struct PassageWordScores<'a> {
 
 impl<'a> PassageWordScores<'a> {
     pub(crate) fn new(index: &Index, words: &str, meaning: &'a MessageSimilarity) -> Self {
-        let all = 0..index.len();
-        let texts = Field::new(index.words.scores(words, all.clone()));
-        Self { meaning, crowd: texts.crowd(), texts, leads: Field::new(index.leads.scores(words, all)) }
+        let texts = Field::new(index.words.scores(words));
+        Self { meaning, crowd: texts.crowd(), texts, leads: Field::new(index.leads.scores(words)) }
     }
 
     /// Returns the passages with the best scores by words or meaning.

@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 
 use super::file::{self, TableRows};
 use super::words::PieceVocabulary;
-use crate::embedding::batches::cut;
 use crate::embedding::{EmbedError, Embedder, Vector};
+use callwright_common::text::beginning;
 
 /// The built-in table.
 static FILE: &[u8] = include_bytes!("vectors.bin");
@@ -55,7 +55,7 @@ impl TableEmbedder {
     }
 
     fn vectors(&self, texts: &[String]) -> Vec<Vector> {
-        texts.iter().map(|text| self.table.vector(cut(text, self.chars))).collect()
+        texts.iter().map(|text| self.table.vector(beginning(text, self.chars))).collect()
     }
 }
 
