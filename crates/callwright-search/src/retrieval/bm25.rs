@@ -7,9 +7,6 @@ use super::postings::{Posting, Postings, postings};
 use super::term::{Term, distinct_terms};
 use super::tokens::tokens;
 
-/// The usual parameters, for running text.
-const WEIGHTS: Weights = Weights { k1: 1.2, b: 0.75 };
-
 /// An index of texts by id, for ranking against queries.
 #[derive(Debug, Clone)]
 pub struct Bm25<Id> {
@@ -152,7 +149,7 @@ impl<Id> Bm25<Id> {
 
     fn saturation(&self, posting: &Posting) -> f32 {
         let length = self.lengths.get(posting.position as usize).copied().unwrap_or_default();
-        WEIGHTS.saturated(posting.count, WEIGHTS.length_norm(length / self.mean_length.max(1.0)))
+        Weights::USUAL.saturated(posting.count, Weights::USUAL.length_norm(length / self.mean_length.max(1.0)))
     }
 }
 

@@ -27,6 +27,7 @@ pub use bm25::{Bm25, Hit, Score, Scores};
 pub use classifier::{
     ClassifierModel, ClassifierWeights, SegmentClassifier, TermWeights, ToolClass, ToolClassifier, classifier_terms,
 };
+pub use formula::{Weights, rarity};
 pub use function_words::content_terms;
 pub use fusion::{Fusion, soft_sum};
 pub use parameters::parameters_text;

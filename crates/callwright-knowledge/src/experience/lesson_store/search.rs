@@ -180,7 +180,7 @@ fn purpose_match(tool: &AvailableTool<'_>, request: &[Term]) -> Option<Term> {
 
 /// Returns the BM25 weight of a single occurrence in keys of 0, 1, 2 ... words.
 fn saturation(index: &LessonIndex) -> Vec<f32> {
-    let (weights, statistics) = (Weights::default(), index.statistics());
+    let (weights, statistics) = (Weights::USUAL, index.statistics());
     let mean = (statistics.terms as f32 / statistics.lessons.max(1) as f32).max(1.0);
     (0..=LONGEST_KEY).map(|terms| weights.saturated(1.0, weights.length_norm(terms as f32 / mean))).collect()
 }
