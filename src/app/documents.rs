@@ -312,7 +312,7 @@ impl WatchedDocuments {
             // At the start, the proxy serves while documentation is read.
             None => {
                 let settings = self.explain.clone();
-                Deferred::spawn(explainer, move || Explainer::build(Vec::new(), &settings))
+                Deferred::spawn(explainer, move || Explainer::build(Vec::new(), Vec::new(), &settings))
             }
         };
         let shelf = self.shelf(&catalog, before);
@@ -397,8 +397,8 @@ impl DocumentationSource {
         };
         // Embedding takes too long for the turn whose call failed first.
         let docs = catalog.toolsets().flat_map(|toolset| documentation(toolset)).collect();
-        let (explainer, failed) = Explainer::with_embedder(docs, sections, &self.settings, embedder).await;
-        if let Some(error) = failed {
+        let mut explainer = Explainer::build(docs, sections, &self.settings);
+        if let Err(error) = explainer.embed_passages(embedder).await {
             tracing::warn!(%error, "documentation is searched by keywords only");
         }
         explainer

@@ -58,7 +58,7 @@ fn explainer() -> Explainer {
         tool: format!("operation_{operation}"),
         texts: of(operation),
     });
-    let explainer = Explainer::build(docs.collect(), &Settings::default());
+    let explainer = Explainer::build(docs.collect(), Vec::new(), &Settings::default());
     assert_eq!(explainer.passages(), PASSAGES);
     explainer
 }

@@ -27,7 +27,7 @@ fn no_documented_success_is_taken_for_an_answer_without_what_is_promised() {
     let folder = super::folder();
     let documents = super::documents(&folder);
     assert!(!documents.is_empty());
-    let explainer = Explainer::build(Vec::new(), &Settings::default());
+    let explainer = Explainer::build(Vec::new(), Vec::new(), &Settings::default());
     let mut count = Count::default();
     for (file, document) in &documents {
         let settings = ToolsetSettings::default();

@@ -84,7 +84,7 @@ fn catalogue(before: &str, each: impl Fn(&Entry) -> String, after: &str) -> Stri
 
 fn explainer(file: &str, text: &str) -> Explainer {
     let sections = sections(file, text.as_bytes(), &Settings::default()).0;
-    Explainer::with_sections(
+    Explainer::build(
         Vec::new(),
         sections.into_iter().map(|section| ("api".to_owned(), section)).collect(),
         &Settings::default(),

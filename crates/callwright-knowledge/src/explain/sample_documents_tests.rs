@@ -19,7 +19,7 @@ fn explainer(document: &str) -> Explainer {
         tool: operation.tool.name.clone(),
         texts: toolset.documentation_of(operation).cloned().collect(),
     });
-    Explainer::build(docs.collect(), &Settings::default())
+    Explainer::build(docs.collect(), Vec::new(), &Settings::default())
 }
 
 fn operation(tool: &str) -> OperationRef {

@@ -104,7 +104,7 @@ fn sections(folder: &Path) -> Vec<(String, Section)> {
 fn the_sentences_of_real_catalogues_are_found() {
     let folder = folder("errors");
     let records = records(&folder.join("errors.dev.jsonl"));
-    let explainer = Explainer::with_sections(Vec::new(), sections(&folder), &Settings::default());
+    let explainer = Explainer::build(Vec::new(), sections(&folder), &Settings::default());
     let (first, found) = shares(&explainer, &records);
     assert!(first >= LEAST_FIRST && found >= LEAST_FOUND, "first {first}, found {found}");
 }
@@ -117,9 +117,8 @@ fn thirteen_further_catalogues_are_explained_and_unknown_errors_are_not() {
     let records = records(&folder.join("errors.jsonl"));
     let embedder = built_in(&embedding::Settings::default()).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let settings = Settings::default();
-    let built = Explainer::with_embedder(Vec::new(), sections(&folder), &settings, &embedder);
-    let (explainer, _) = runtime.block_on(built);
+    let mut explainer = Explainer::build(Vec::new(), sections(&folder), &Settings::default());
+    runtime.block_on(explainer.embed_passages(&embedder)).unwrap();
     for record in records.iter().chain(&unknown) {
         explainer.learn(record["api"].as_str().unwrap(), &outcome(record));
     }

@@ -44,13 +44,10 @@ impl DocumentLibrary {
             let source = io::Error::new(io::ErrorKind::NotFound, "there is no documentation in it");
             return Err(unreadable(folder, source));
         }
-        let explainer = match embedder {
-            None => Explainer::with_sections(Vec::new(), sections, settings),
-            Some(embedder) => match Explainer::with_embedder(Vec::new(), sections, settings, embedder).await {
-                (explainer, None) => explainer,
-                (_, Some(error)) => return Err(OfflineError::Unembedded(error)),
-            },
-        };
+        let mut explainer = Explainer::build(Vec::new(), sections, settings);
+        if let Some(embedder) = embedder {
+            explainer.embed_passages(embedder).await.map_err(OfflineError::Unembedded)?;
+        }
         Ok(Self { explainer, apis, folder: folder.display().to_string(), errors, warnings: Mutex::default() })
     }
 

@@ -39,7 +39,7 @@ impl Explainer {
         message: &str,
     ) -> ToolExplanation {
         let query = query_of_message(message, arguments);
-        let mut own = Index::builder(self.settings());
+        let mut own = Index::builder(&self.settings);
         own.add_operation(tool.name, tool.texts);
         let own = own.build();
         let (mut matching, mut failed) = self.matching_passages(&own, tool.name, &query).await;
@@ -78,7 +78,7 @@ mod tests {
             tool: named_like.into(),
             texts: vec![text("`E_SEAT`: the seat is taken; ask for another row.")],
         };
-        let explainer = Explainer::build(vec![docs], &Settings::default());
+        let explainer = Explainer::build(vec![docs], Vec::new(), &Settings::default());
         let texts =
             [text("Books a flight."), text("seat: Row and letter, such as 12A."), text("date: Day of departure.")];
         let arguments = json!({"seat": "12A", "date": "today"});
@@ -138,8 +138,8 @@ mod tests {
         };
         let embedder: Arc<dyn Embedder> = Arc::new(Away);
         let settings = Settings::default();
-        let built = Explainer::with_embedder(vec![docs], Vec::new(), &settings, &embedder);
-        let (explainer, _) = built.now_or_never().unwrap();
+        let mut explainer = Explainer::build(vec![docs], Vec::new(), &settings);
+        explainer.embed_passages(&embedder).now_or_never().unwrap().unwrap();
         let tool = ClientTool { name: "book", texts: &[], toolsets: None };
         let is_final =
             |message: &str| explainer.explain_tool(&tool, &Map::new(), message).now_or_never().unwrap().is_final;

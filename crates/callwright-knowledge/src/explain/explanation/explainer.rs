@@ -48,22 +48,19 @@ pub struct DeferredDocs {
 #[derive(Debug)]
 pub struct Explainer {
     toolsets: BTreeMap<String, ToolsetPassages>,
-    settings: Settings,
+    pub(crate) settings: Settings,
+    /// Embedder of deferred documentation.
+    embedder: Option<Arc<dyn Embedder>>,
 }
 
 /// Documentation of one toolset. It has an index of its own, because word frequencies are specific to an API.
+#[derive(Default)]
 struct ToolsetPassages {
     index: OnceCell<Index>,
     /// Source of an index that is built when it is needed first.
-    deferred: Option<IndexSource>,
+    deferred: Option<Arc<DeferredDocs>>,
     /// Constant members of the API's failures.
     envelope: RwLock<Envelope>,
-}
-
-#[derive(Clone)]
-struct IndexSource {
-    docs: Arc<DeferredDocs>,
-    embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl fmt::Debug for ToolsetPassages {
@@ -73,44 +70,34 @@ impl fmt::Debug for ToolsetPassages {
 }
 
 impl Explainer {
-    /// Splits and indexes the documentation of all operations.
-    pub fn build(docs: Vec<OperationDocs>, settings: &Settings) -> Self {
-        Self::with_sections(docs, Vec::new(), settings)
-    }
-
-    /// Same as [`Self::build`], with additional documentation sections, each with the toolset's name.
-    pub fn with_sections(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
-        Self::new(indexes(docs, sections, settings), settings)
-    }
-
-    /// Same as [`Self::with_sections`], with an embedder: passages are also found by meaning. Passages are embedded
-    /// once; each failure that no code explains costs one more embedding.
-    ///
-    /// The second value is the error if some vectors are missing. The affected toolset, and all that would have been
-    /// embedded after it, use words only.
-    pub async fn with_embedder(
-        docs: Vec<OperationDocs>,
-        sections: Vec<(String, Section)>,
-        settings: &Settings,
-        embedder: &Arc<dyn Embedder>,
-    ) -> (Self, Option<EmbedError>) {
-        let mut indexes = indexes(docs, sections, settings);
-        let mut failed = None;
-        for index in indexes.values_mut() {
-            failed = index.embed_passages(embedder, settings.max_embedded_texts).await.err();
-            // A failed embedder is not queried again, because a timeout may be slow.
-            if failed.is_some() {
-                break;
-            }
+    /// Indexes the documentation of operations and further sections, each with its toolset's name, by words.
+    pub fn build(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> Self {
+        let mut by_toolset: BTreeMap<String, (Vec<OperationDocs>, Vec<Section>)> = BTreeMap::new();
+        for docs in docs {
+            by_toolset.entry(docs.toolset.clone()).or_default().0.push(docs);
         }
-        (Self::new(indexes, settings), failed)
+        for (toolset, section) in sections {
+            by_toolset.entry(toolset).or_default().1.push(section);
+        }
+        let toolsets: Vec<_> = by_toolset.into_iter().collect();
+        let indexes = map_all(&toolsets, |(_, (docs, sections))| index(docs, sections, settings));
+        let toolsets = toolsets.into_iter().zip(indexes).map(|((name, _), index)| {
+            (name, ToolsetPassages { index: OnceCell::new_with(Some(index)), ..ToolsetPassages::default() })
+        });
+        Self { toolsets: toolsets.collect(), settings: settings.clone(), embedder: None }
     }
 
-    fn new(toolsets: BTreeMap<String, Index>, settings: &Settings) -> Self {
-        let toolsets = toolsets
-            .into_iter()
-            .map(|(name, index)| (name, ToolsetPassages::new(OnceCell::new_with(Some(index)), None)));
-        Self { toolsets: toolsets.collect(), settings: settings.clone() }
+    /// Embeds the indexed passages, so that they are also found by meaning. Each failure that no code explains costs one
+    /// more embedding.
+    ///
+    /// # Errors
+    /// [`EmbedError`]: the affected toolset, and all that would have been embedded after it, use words only. A failed
+    /// embedder is not queried again, because a timeout may be slow.
+    pub async fn embed_passages(&mut self, embedder: &Arc<dyn Embedder>) -> Result<(), EmbedError> {
+        for index in self.toolsets.values_mut().filter_map(|passages| passages.index.get_mut()) {
+            index.embed_passages(embedder, self.settings.max_embedded_texts).await?;
+        }
+        Ok(())
     }
 
     /// Creates an explainer that indexes the documentation of a toolset when it is needed first, on a blocking thread
@@ -122,10 +109,9 @@ impl Explainer {
         embedder: Option<&Arc<dyn Embedder>>,
     ) -> Self {
         let toolsets = toolsets.into_iter().map(|(name, docs)| {
-            let source = IndexSource { docs: Arc::new(docs), embedder: embedder.cloned() };
-            (name, ToolsetPassages::new(OnceCell::new(), Some(source)))
+            (name, ToolsetPassages { deferred: Some(Arc::new(docs)), ..ToolsetPassages::default() })
         });
-        Self { toolsets: toolsets.collect(), settings: settings.clone() }
+        Self { toolsets: toolsets.collect(), settings: settings.clone(), embedder: embedder.cloned() }
     }
 
     /// Returns the index of a toolset. Builds it if it is needed first.
@@ -135,10 +121,10 @@ impl Explainer {
     }
 
     async fn build_deferred(&self, toolset: &str, passages: &ToolsetPassages) -> Index {
-        let Some(IndexSource { docs, embedder }) = passages.deferred.clone() else {
+        let Some(docs) = passages.deferred.clone() else {
             return Index::builder(&self.settings).build();
         };
-        let (settings, runtime) = (self.settings.clone(), Handle::current());
+        let (settings, embedder, runtime) = (self.settings.clone(), self.embedder.clone(), Handle::current());
         let built = tokio::task::spawn_blocking(move || {
             let (operations, sections) = (docs.read)();
             let mut index = index(&operations, &sections, &settings);
@@ -231,10 +217,6 @@ impl Explainer {
         own_errors.or(other_errors).unwrap_or(false)
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     /// Returns the indexes of permitted toolsets that have this name or contain an operation of this name.
     pub(crate) async fn indexes_of_tool(&self, tool: &str, toolsets: Option<&[String]>) -> Vec<&Index> {
         let mut indexes = Vec::new();
@@ -254,7 +236,7 @@ impl Explainer {
         index: &'a Index,
         tool: &str,
         query: &FailureQuery,
-    ) -> (Vec<MatchingPassage<'a>>, bool) {
+    ) -> (Vec<Claim<'a>>, bool) {
         let ranking = PassageRanking::new(index, tool, query);
         let (similarity, failed) = match index.vectors.as_ref().filter(|_| !ranking.is_code_defined()) {
             None => (MessageSimilarity::default(), false),
@@ -266,26 +248,22 @@ impl Explainer {
                 }
             },
         };
-        let claims = ranking.rank(&similarity, &self.settings);
-        let matching = claims
-            .into_iter()
-            .filter_map(|claim| Some(MatchingPassage { claim, entry: index.passage(claim.passage)? }));
-        (matching.collect(), failed)
+        (ranking.rank(&similarity, &self.settings), failed)
     }
 
     /// Selects the best passages without repetition.
-    pub(crate) fn best_passages(&self, mut matching: Vec<MatchingPassage<'_>>) -> Explanation {
-        matching.sort_by(|left, right| right.claim.weight.total_cmp(&left.claim.weight));
-        let best = matching.first().map(|best| best.claim);
+    pub(crate) fn best_passages(&self, mut claims: Vec<Claim<'_>>) -> Explanation {
+        claims.sort_by(|left, right| right.weight.total_cmp(&left.weight));
+        let best = claims.first().copied();
         let mut passages: Vec<Passage> = Vec::new();
-        for MatchingPassage { claim, entry } in matching {
+        for claim in claims {
             if passages.len() == self.settings.passages {
                 break;
             }
-            let repeats = |better: &Passage| better.text.contains(&entry.text) || entry.text.contains(&better.text);
+            let IndexedPassage { text, source, .. } = claim.entry;
+            let repeats = |better: &Passage| better.text.contains(text) || text.contains(&better.text);
             if best.is_some_and(|best| adds(&claim, &best)) && !passages.iter().any(repeats) {
-                let (text, source) = (entry.text.clone(), entry.source.clone());
-                passages.push(Passage { text, source, score: claim.confidence });
+                passages.push(Passage { text: text.clone(), source: source.clone(), score: claim.confidence });
             }
         }
         Explanation { passages }
@@ -293,31 +271,12 @@ impl Explainer {
 }
 
 impl ToolsetPassages {
-    fn new(index: OnceCell<Index>, deferred: Option<IndexSource>) -> Self {
-        Self { index, deferred, envelope: RwLock::default() }
-    }
-
     fn has_tool(&self, tool: &str) -> bool {
-        match (&self.deferred, self.index.get()) {
-            (Some(source), _) => source.docs.tools.contains(tool),
-            (None, Some(index)) => index.units.operation(tool).is_some(),
-            (None, None) => false,
+        match &self.deferred {
+            Some(docs) => docs.tools.contains(tool),
+            None => self.index.get().is_some_and(|index| index.units.operation(tool).is_some()),
         }
     }
-}
-
-/// Creates the index of each toolset from its documentation.
-fn indexes(docs: Vec<OperationDocs>, sections: Vec<(String, Section)>, settings: &Settings) -> BTreeMap<String, Index> {
-    let mut by_toolset: BTreeMap<String, (Vec<OperationDocs>, Vec<Section>)> = BTreeMap::new();
-    for docs in docs {
-        by_toolset.entry(docs.toolset.clone()).or_default().0.push(docs);
-    }
-    for (toolset, section) in sections {
-        by_toolset.entry(toolset).or_default().1.push(section);
-    }
-    let toolsets: Vec<_> = by_toolset.into_iter().collect();
-    let indexes = map_all(&toolsets, |(_, (docs, sections))| index(docs, sections, settings));
-    toolsets.into_iter().map(|(toolset, _)| toolset).zip(indexes).collect()
 }
 
 /// Creates an index from the documentation of one toolset.
@@ -334,17 +293,11 @@ const MAX_WEIGHT_DIFFERENCE: f32 = 2.5;
 /// Whether a passage adds information to the best one. If the best passage defines the code, only these add
 /// information: other definitions of similar weight, further parts of the same entry, and passages about a parameter
 /// that the failure names.
-fn adds(claim: &Claim, best: &Claim) -> bool {
+fn adds(claim: &Claim<'_>, best: &Claim<'_>) -> bool {
     if !best.defines_code {
         return true;
     }
     claim.names_parameter || claim.defines_code && claim.weight > best.weight - MAX_WEIGHT_DIFFERENCE
-}
-
-/// Matching passage with its index entry.
-pub(crate) struct MatchingPassage<'a> {
-    claim: Claim,
-    entry: &'a IndexedPassage,
 }
 
 #[cfg(test)]
@@ -420,7 +373,7 @@ mod tests {
             "geocode",
             &[("d#/x", "Finds places by name."), ("d#/y", "`E_QUOTA`: the quota of the day is used up.")],
         );
-        Explainer::build(vec![route, geocode], &Settings::default())
+        Explainer::build(vec![route, geocode], Vec::new(), &Settings::default())
     }
 
     fn operation(tool: &str) -> OperationRef {
@@ -479,7 +432,7 @@ mod tests {
             .chain([("d", "The widget is frobnicates.")])
             .collect();
         let settings = Settings { passages: 2, passage_chars: 20, ..Settings::default() };
-        let explainer = Explainer::build(vec![docs("w", &texts)], &settings);
+        let explainer = Explainer::build(vec![docs("w", &texts)], Vec::new(), &settings);
         let found = now(explainer.explain(&operation("w"), &answered(400, "E_X widget frobnicates"), &Map::new()));
         assert!(found.passages.len() <= 2 && found.passages.iter().all(|passage| passage.text.chars().count() <= 20));
         assert!(found.passages.windows(2).all(|pair| pair[0].text != pair[1].text && pair[0].score >= pair[1].score));

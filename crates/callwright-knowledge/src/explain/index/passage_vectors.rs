@@ -158,8 +158,8 @@ mod tests {
         let subjects = Arc::new(Subjects { fails, ..Subjects::default() });
         let embedder: Arc<dyn Embedder> = subjects.clone();
         let docs = toolsets.iter().map(|toolset| docs(toolset)).collect();
-        let (explainer, error) =
-            Explainer::with_embedder(docs, Vec::new(), settings, &embedder).now_or_never().unwrap();
+        let mut explainer = Explainer::build(docs, Vec::new(), settings);
+        let error = explainer.embed_passages(&embedder).now_or_never().unwrap().err();
         (explainer, error, subjects.requests.load(Ordering::Relaxed))
     }
 
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn a_failed_embedder_is_queried_once_and_words_decide() {
         let (explainer, error, requests) = built(&["a", "b"], &settings(), true);
-        let by_words = parcel_passage(&Explainer::build(vec![docs("a")], &settings()));
+        let by_words = parcel_passage(&Explainer::build(vec![docs("a")], Vec::new(), &settings()));
         assert_eq!((parcel_passage(&explainer), requests), (by_words, 1));
         assert!(error.is_some_and(|error| error.to_string() == "subjects: it is away"));
     }

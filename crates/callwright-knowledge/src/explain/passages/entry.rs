@@ -142,8 +142,7 @@ fn same(left: &str, right: &str) -> bool {
     left.len() <= right.len() * 2 && right.len() <= left.len() * 2 && letters(left) == letters(right)
 }
 
-/// Joins the lines to one text, or to several of similar length and at most `limit` characters that each start with the
-/// first line.
+/// Joins the lines to one text, or to several of at most `limit` characters that each start with the first line.
 fn fit(lines: &[String], limit: usize) -> Vec<String> {
     let whole = lines.join("\n");
     if !exceeds(&whole, limit) {
@@ -153,14 +152,9 @@ fn fit(lines: &[String], limit: usize) -> Vec<String> {
     let share = (limit / HEAD_SHARE).max(1);
     let (title, overflow) = if exceeds(first, share) { head_of(first, share) } else { (first.as_str(), "") };
     let room = limit.saturating_sub(title.chars().count() + 1).max(1);
-    let body: Vec<&str> =
-        std::iter::once(overflow).chain(rest.iter().map(String::as_str)).filter(|line| !line.is_empty()).collect();
-    let total: usize = body.iter().map(|line| line.chars().count() + 1).sum();
-    let even = total.div_ceil(total.div_ceil(room).max(1)).max(1);
-    pack(&body, even.min(room), room)
-        .into_iter()
-        .map(|text| format!("{title}\n{text}").chars().take(limit.max(1)).collect())
-        .collect()
+    let body = std::iter::once(overflow).chain(rest.iter().map(String::as_str));
+    let texts = pack(body, room).into_iter();
+    texts.map(|text| format!("{title}\n{text}").chars().take(limit).collect()).collect()
 }
 
 /// Splits a text after its first sentence, or at the limit if that sentence is too long.
@@ -175,35 +169,21 @@ fn head_of(text: &str, limit: usize) -> (&str, &str) {
     }
 }
 
-/// Packs lines and their sentences into texts of about `even` and at most `room` characters.
-fn pack(lines: &[&str], even: usize, room: usize) -> Vec<String> {
-    let mut texts: Vec<String> = Vec::new();
-    let mut open = String::new();
-    let mut chars = 0;
+/// Packs lines and their sentences into texts of at most `room` characters.
+fn pack<'a>(lines: impl Iterator<Item = &'a str>, room: usize) -> Vec<String> {
+    let mut texts = vec![String::new()];
     for line in lines {
-        let fits = !exceeds(line, room.saturating_sub(chars + 1));
-        let pieces = if fits { vec![*line] } else { sentences(line) };
-        for (at, piece) in pieces.into_iter().enumerate() {
-            let mut rest = piece;
+        for (at, mut rest) in sentences(line).into_iter().enumerate() {
             while !rest.is_empty() {
-                let length = rest.chars().take(room + 1).count();
-                if chars > 0 && (chars + 1 + length > room || chars >= even) {
-                    texts.push(std::mem::take(&mut open));
-                    chars = 0;
+                let (taken, left) = if exceeds(rest, room) { cut(rest, room) } else { (rest, "") };
+                match texts.last_mut().filter(|open| open.chars().count() + taken.chars().count() < room) {
+                    Some(open) if open.is_empty() => open.push_str(taken),
+                    Some(open) => open.extend([if at == 0 { "\n" } else { " " }, taken]),
+                    None => texts.push(taken.to_owned()),
                 }
-                let (taken, left) = if length > room { cut(rest, room) } else { (rest, "") };
-                if chars > 0 {
-                    open.push(if at == 0 { '\n' } else { ' ' });
-                    chars += 1;
-                }
-                open.push_str(taken);
-                chars += taken.chars().count();
                 rest = left;
             }
         }
-    }
-    if !open.is_empty() {
-        texts.push(open);
     }
     texts
 }

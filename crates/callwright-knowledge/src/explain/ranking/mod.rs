@@ -19,10 +19,9 @@ use verdict_words::adds_to_status;
 use word_matches::{PassageWordScores, WordMatch};
 
 /// Passage that explains an outcome.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Claim {
-    /// Index of the passage.
-    pub(crate) passage: usize,
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claim<'a> {
+    pub(crate) entry: &'a IndexedPassage,
     /// Sort key: the sum of the weights of all matches.
     pub(crate) weight: f32,
     /// Probability that the passage concerns this failure, 0 to 1.
@@ -151,7 +150,7 @@ impl<'a> PassageRanking<'a> {
     }
 
     /// Returns the passages that reach the minimum confidence, best first; ties are in documentation order.
-    pub(crate) fn rank(mut self, similarity: &MessageSimilarity, settings: &Settings) -> Vec<Claim> {
+    pub(crate) fn rank(mut self, similarity: &MessageSimilarity, settings: &Settings) -> Vec<Claim<'a>> {
         let words = PassageWordScores::new(self.index, &self.query.words, similarity);
         for passage in words.best() {
             self.matches.entry(passage).or_default();
@@ -161,13 +160,14 @@ impl<'a> PassageRanking<'a> {
         let compared = self.compare_messages(&words);
         let facts = self.code_facts(&compared);
         let matches = self.matches.iter();
-        let mut claims: Vec<Claim> =
+        let mut claims: Vec<Claim<'a>> =
             matches.filter_map(|(passage, weights)| self.claim(*passage, weights, &words, &facts)).collect();
         // Beside a passage that is certain enough, others may be the right one.
         let is_certain = claims.iter().any(|claim| claim.confidence >= settings.min_confidence);
         let least = if is_certain { settings.min_confidence * FURTHER_PASSAGES } else { settings.min_confidence };
         claims.retain(|claim| claim.confidence >= least);
-        claims.sort_by(|left, right| right.weight.total_cmp(&left.weight).then(left.passage.cmp(&right.passage)));
+        // A stable sort of passages in order.
+        claims.sort_by(|left, right| right.weight.total_cmp(&left.weight));
         claims
     }
 
@@ -254,7 +254,7 @@ impl<'a> PassageRanking<'a> {
         weights: &PassageMatch,
         words: &PassageWordScores<'_>,
         facts: &CodeFacts,
-    ) -> Option<Claim> {
+    ) -> Option<Claim<'a>> {
         let (entry, query, units) = (self.index.passage(passage)?, self.query, &self.index.units);
         let PassageMatch { mut code, name, status, mut likeness } = *weights;
         let mut words = if query.is_vague { WordMatch::default() } else { words.word_match(passage) };
@@ -290,7 +290,7 @@ impl<'a> PassageRanking<'a> {
         let catalogue = if defines { IN_CATALOGUE * units.catalogue_likelihood(entry.unit) } else { 0.0 };
         let order = words.order + same + catalogue + SAME_UNIT * self.relevance.share(entry.unit);
         Some(Claim {
-            passage,
+            entry,
             weight: code + name + status + order,
             confidence: 1.0 - (-evidence).exp(),
             defines_code: code >= OTHER_SPELLING * DEFINES_DERIVED,
