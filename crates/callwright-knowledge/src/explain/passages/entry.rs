@@ -171,13 +171,13 @@ fn head_of(text: &str, limit: usize) -> (&str, &str) {
 
 /// Packs lines and their sentences into texts of at most `room` characters.
 fn pack<'a>(lines: impl Iterator<Item = &'a str>, room: usize) -> Vec<String> {
-    let mut texts = vec![String::new()];
+    let mut texts: Vec<String> = Vec::new();
     for line in lines {
         for (at, mut rest) in sentences(line).into_iter().enumerate() {
             while !rest.is_empty() {
                 let (taken, left) = if exceeds(rest, room) { cut(rest, room) } else { (rest, "") };
-                match texts.last_mut().filter(|open| open.chars().count() + taken.chars().count() < room) {
-                    Some(open) if open.is_empty() => open.push_str(taken),
+                let length = taken.chars().count() + 1;
+                match texts.last_mut().filter(|open| open.chars().count() + length <= room) {
                     Some(open) => open.extend([if at == 0 { "\n" } else { " " }, taken]),
                     None => texts.push(taken.to_owned()),
                 }

@@ -31,7 +31,6 @@ pub(in crate::embedding) struct EmbeddingClient {
 
 impl EmbeddingClient {
     pub(in crate::embedding) fn build(settings: &EndpointSettings, base_dir: &Path) -> Result<Self, BuildError> {
-        check_times(settings)?;
         // reqwest panics if the process has no crypto provider; a second installation has no effect.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let builder = reqwest::Client::builder()
@@ -158,18 +157,6 @@ fn header(settings: &EndpointSettings) -> Result<Option<(HeaderName, HeaderValue
     })?;
     value.set_sensitive(true);
     Ok(Some((name, value)))
-}
-
-fn check_times(settings: &EndpointSettings) -> Result<(), BuildError> {
-    let times = [
-        ("embedding.endpoint.connect_timeout_seconds", settings.connect_timeout_seconds),
-        ("embedding.endpoint.timeout_seconds", settings.timeout_seconds),
-        ("embedding.endpoint.query_timeout_seconds", settings.query_timeout_seconds),
-    ];
-    match times.iter().find(|(_, seconds)| *seconds == 0) {
-        Some((key, _)) => Err(BuildError::setting(key, "must be at least 1")),
-        None => Ok(()),
-    }
 }
 
 fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>, BuildError> {

@@ -208,7 +208,6 @@ fn settings_that_make_no_endpoint_are_named() {
         let error = build(&settings).unwrap_err().to_string();
         assert!(error.contains("endpoint.base_url") && !error.contains("canary"), "{error}");
     }
-    assert!(message(|endpoint| endpoint.query_timeout_seconds = 0).contains("endpoint.query_timeout_seconds"));
     assert!(message(|endpoint| endpoint.api_key = Secret::new("a\nb")).contains("endpoint.api_key"));
     assert!(message(|endpoint| endpoint.api_key_header = "a b".to_owned()).contains("api_key_header"));
     assert!(message(|endpoint| endpoint.ca_file = "/absent.pem".to_owned()).contains("ca_file"));
