@@ -36,12 +36,10 @@ pub async fn build(
 /// Returns the built-in model.
 ///
 /// # Errors
-/// [`BuildError::BrokenOff`] if the program was built with a damaged table.
+/// [`BuildError`] if the program was built with a damaged table.
 pub fn built_in(settings: &Settings) -> Result<Arc<dyn Embedder>, BuildError> {
     let table = TableEmbedder::new(settings.max_text_chars);
-    Ok(Arc::new(table.ok_or_else(|| {
-        BuildError::BrokenOff("the built-in vector table is damaged; rebuild the program".to_owned())
-    })?))
+    Ok(Arc::new(table.ok_or_else(|| BuildError::aborted("the built-in vector table is damaged; rebuild the program"))?))
 }
 
 async fn local(settings: Settings, base_dir: PathBuf) -> Result<Arc<dyn Embedder>, BuildError> {
@@ -54,7 +52,7 @@ async fn local(settings: Settings, base_dir: PathBuf) -> Result<Arc<dyn Embedder
         let onnx_runtime = runtime_path(&settings.fastembed.onnx_runtime, &base_dir);
         LocalEmbedder::open(&folder, onnx_runtime.as_deref(), &settings)
     });
-    Ok(Arc::new(opening.await.map_err(|error| BuildError::BrokenOff(error.to_string()))??))
+    Ok(Arc::new(opening.await.map_err(BuildError::aborted)??))
 }
 
 /// Opens the model in `folder` with default settings except for the library file of ONNX Runtime (empty: the usual

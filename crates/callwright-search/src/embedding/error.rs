@@ -1,6 +1,7 @@
 //! Reasons why there is no embedder.
 
-use std::path::{Path, PathBuf};
+use std::fmt::Display;
+use std::path::Path;
 
 use super::local::RuntimeAbsent;
 
@@ -10,45 +11,24 @@ pub enum BuildError {
     /// ONNX Runtime is missing: the configuration is valid, but the machine lacks the library.
     #[error(transparent)]
     Runtime(#[from] RuntimeAbsent),
-    /// A setting is missing or invalid.
-    #[error("`{key}`: {reason}")]
-    Setting {
-        /// Full path of the key.
-        key: &'static str,
-        /// Description of the problem and its fix.
-        reason: String,
-    },
-    /// A file of a model cannot be read.
-    #[error("{}: {reason}", file.display())]
-    File {
-        /// Path of the file.
-        file: PathBuf,
-        /// Description of the problem and its fix.
-        reason: String,
-    },
-    /// The files of a model are readable but do not form a text model.
-    #[error("{}: {reason}", folder.display())]
-    Model {
-        /// Path of the model's folder.
-        folder: PathBuf,
-        /// Description of the problem and its fix.
-        reason: String,
-    },
-    /// Loading was aborted.
-    #[error("loading the embedding model failed: {0}")]
-    BrokenOff(String),
+    /// A setting, a file of a model, or a model is unusable.
+    #[error("{0}")]
+    Unusable(String),
 }
 
 impl BuildError {
-    pub(super) fn setting(key: &'static str, reason: impl Into<String>) -> Self {
-        Self::Setting { key, reason: reason.into() }
+    /// A setting, by the full path of its key.
+    pub(super) fn setting(key: &str, reason: impl Display) -> Self {
+        Self::Unusable(format!("`{key}`: {reason}"))
     }
 
-    pub(super) fn file(file: impl Into<PathBuf>, reason: impl Into<String>) -> Self {
-        Self::File { file: file.into(), reason: reason.into() }
+    /// A file or folder of a model.
+    pub(super) fn file(file: impl AsRef<Path>, reason: impl Display) -> Self {
+        Self::Unusable(format!("{}: {reason}", file.as_ref().display()))
     }
 
-    pub(super) fn model(folder: &Path, reason: impl Into<String>) -> Self {
-        Self::Model { folder: folder.to_owned(), reason: reason.into() }
+    /// Loading the model was aborted.
+    pub(super) fn aborted(reason: impl Display) -> Self {
+        Self::Unusable(format!("loading the embedding model failed: {reason}"))
     }
 }

@@ -83,7 +83,7 @@ fn read_file(folder: &Path, name: &str) -> Result<Vec<u8>, BuildError> {
 /// Returns the names of the model's external weight files (ONNX external data): those that the model mentions. They are
 /// sorted, so that the hash does not depend on the file system.
 fn weight_files(folder: &Path, model: &[u8]) -> Result<Vec<String>, BuildError> {
-    let entries = folder.read_dir().map_err(|error| BuildError::file(folder, error.to_string()))?;
+    let entries = folder.read_dir().map_err(|error| BuildError::file(folder, error))?;
     let files = entries.flatten().filter(|entry| entry.path().is_file());
     let names = files.map(|entry| entry.file_name()).filter_map(|name| name.into_string().ok());
     let mut found: Vec<String> =

@@ -48,20 +48,20 @@ impl LocalEmbedder {
         let ModelFiles { model, id, vocabulary, mixes_batches } = files;
         let model = model.with_pooling(pooling(settings.fastembed.pooling));
         let mut model = TextEmbedding::try_new_from_user_defined(model, options(&settings.fastembed))
-            .map_err(|error| BuildError::model(folder, error.to_string()))?;
+            .map_err(|error| BuildError::file(folder, error))?;
         let last = last_token(&model);
         if vocabulary > 0 && last >= vocabulary {
             let reason = format!(
                 "tokenizer.json has a token with the number {last}, but the model has {vocabulary} tokens, from 0 on \
                  (`vocab_size` of config.json): {OF_DIFFERENT_MODELS}"
             );
-            return Err(BuildError::model(folder, reason));
+            return Err(BuildError::file(folder, reason));
         }
         let mut portion = Portion::new(settings);
         if mixes_batches {
             portion.texts = 1;
         }
-        let dimensions = probe(&mut model, portion).map_err(|reason| BuildError::model(folder, reason))?;
+        let dimensions = probe(&mut model, portion).map_err(|reason| BuildError::file(folder, reason))?;
         let id = format!("{id}/{:?}", settings.fastembed.pooling).to_lowercase();
         Ok(Self { id, dimensions, portion, model: Arc::new(Mutex::new(model)) })
     }

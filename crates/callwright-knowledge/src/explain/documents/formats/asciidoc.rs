@@ -164,7 +164,7 @@ impl AsciidocReader {
         if !self.is_continued {
             self.end_lists();
         }
-        self.writer.table(table.rows(inline));
+        table.write(&mut self.writer, inline);
         self.options = TableOptions::default();
         self.blank();
     }

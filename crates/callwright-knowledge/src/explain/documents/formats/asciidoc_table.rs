@@ -1,9 +1,8 @@
 //! Tables of AsciiDoc → rows.
 
-use std::mem::take;
-
 use super::delimited::csv_rows;
 use super::tables::{DocumentTableRow, MAX_COLUMNS};
+use super::writer::BlockWriter;
 
 /// Options in the block attributes before a table.
 #[derive(Debug, Clone, Default)]
@@ -140,37 +139,30 @@ impl AsciidocTable {
         }
     }
 
-    /// Returns the rows; `inline` removes the markup of a cell.
-    pub(crate) fn rows(mut self, inline: fn(&str) -> String) -> Vec<DocumentTableRow> {
+    /// Writes the rows; `inline` removes the markup of a cell.
+    pub(crate) fn write(self, to: &mut BlockWriter, inline: fn(&str) -> String) {
         if self.options.is_delimited {
             let separator = u8::try_from(self.separator).unwrap_or(b',');
             let rows = csv_rows(self.raw.join("\n").as_bytes(), separator).into_iter().enumerate();
-            let header = self.options.has_header;
-            return rows.map(|(at, cells)| row(&cells, header && at == 0, inline)).collect();
+            let row = |(at, cells): (usize, Vec<String>)| {
+                let cells = cells.iter().map(|cell| inline(cell)).collect();
+                DocumentTableRow::new(cells, self.options.has_header && at == 0)
+            };
+            return to.table(rows.map(row).collect());
         }
         let columns = self.columns();
-        let header = self.options.has_header || self.has_gap && self.first_line == columns;
-        let mut rows = Vec::new();
-        // Number of further rows into which the cells of each column reach.
-        let mut below: Vec<usize> = vec![0; columns];
-        let mut cells: Vec<String> = Vec::new();
-        for cell in take(&mut self.cells) {
+        to.begin_table();
+        to.table_head(self.options.has_header || self.has_gap && self.first_line == columns);
+        for cell in &self.cells {
             for _ in 0..cell.copies {
-                reach_down(&mut cells, &mut below);
-                let end = (cells.len() + cell.columns).min(columns);
-                below.iter_mut().take(end).skip(cells.len()).for_each(|below| *below = cell.rows - 1);
-                cells.push(cell.text.clone());
-                cells.resize(end, String::new());
-                reach_down(&mut cells, &mut below);
-                if cells.len() >= columns {
-                    rows.push(row(&take(&mut cells), header && rows.is_empty(), inline));
+                if to.row_width() >= columns {
+                    to.table_head(false);
                 }
+                to.begin_cell(false, (cell.rows, cell.columns));
+                to.text(&inline(cell.text.trim()));
             }
         }
-        if !cells.is_empty() {
-            rows.push(row(&cells, false, inline));
-        }
-        rows
+        to.end_table();
     }
 
     fn columns(&self) -> usize {
@@ -184,20 +176,6 @@ impl Cell {
     fn new() -> Self {
         Self { text: String::new(), rows: 1, columns: 1, copies: 1 }
     }
-}
-
-/// Adds empty cells where cells of earlier rows reach into the row.
-fn reach_down(cells: &mut Vec<String>, below: &mut [usize]) {
-    // A row that consists of such cells alone does not exist.
-    let has_own = below.contains(&0);
-    while let Some(below) = below.get_mut(cells.len()).filter(|below| **below > 0 && has_own) {
-        *below -= 1;
-        cells.push(String::new());
-    }
-}
-
-fn row(cells: &[String], is_header: bool, inline: fn(&str) -> String) -> DocumentTableRow {
-    DocumentTableRow::new(cells.iter().map(|cell| inline(cell.trim())).collect(), is_header)
 }
 
 /// Splits off the specification of the next cell at the end of a text: `2.3+^.>s`.

@@ -236,6 +236,14 @@ impl BlockWriter {
         }
     }
 
+    /// Returns the number of columns of the current row that have a cell of it or of an earlier row.
+    pub(crate) fn row_width(&mut self) -> usize {
+        self.own_table().map_or(0, |table| {
+            table.reach_down();
+            table.row.cells.len()
+        })
+    }
+
     /// Starts a cell that spans this many rows and columns; ends the previous one.
     pub(crate) fn begin_cell(&mut self, is_header: bool, (rows, columns): (usize, usize)) {
         self.end_cell();
