@@ -1,8 +1,8 @@
 //! Tests of explanations from the documents of the sample APIs.
 
-use futures_util::FutureExt;
 use std::path::PathBuf;
 
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::{Explainer, FailureKind, OperationDocs, Settings};

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use callwright_test_macros::requires;
 use futures_util::FutureExt;
 use serde_json::{Map, Value};
 
 use super::{Explainer, Section, Settings, documents};
 use callwright_search::embedding::{self, built_in};
+use callwright_test_macros::requires;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{OperationRef, Outcome};
 

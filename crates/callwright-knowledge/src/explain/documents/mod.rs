@@ -3,7 +3,6 @@
 pub(crate) mod blocks;
 #[cfg(test)]
 mod catalogue_tests;
-mod errors;
 mod files;
 mod formats;
 pub(crate) mod heads;
@@ -20,7 +19,7 @@ use crate::explain::passages::Piece;
 pub use crate::explain::passages::outline::Section;
 use crate::explain::passages::outline::outline;
 use blocks::DocumentBlock;
-pub use errors::{ContentError, DocumentError};
+pub use files::{ContentError, DocumentError};
 pub use formats::format::documentation_endings;
 use formats::format::{DocumentFormat, format_of};
 pub(crate) use formats::markdown::markdown;

@@ -1,13 +1,12 @@
 //! Classifies JSON values as errors: by rules for objects, inside framework envelopes, or because all items are errors.
 
-use crate::explain::word_list::WordList;
 use serde_json::{Map, Value};
 
-use super::body_words::is_absent;
+use super::body_words::{is_absent, member, members, substance};
 use super::error_rules::RULES;
-use super::substance::{member, members, substance};
 use super::text_rules::text_failure;
 use super::{FailureEvidence, Finding};
+use crate::explain::word_list::WordList;
 use callwright_common::text::letters;
 
 /// Maximum number of nested envelopes that are opened; frameworks wrap twice, sometimes three times.

@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use super::body_words::{is_absent, is_code_name, scalar};
-use super::substance::member;
+use super::body_words::{is_absent, is_code_name, member, scalar};
 use crate::explain::word_list::WordList;
 use callwright_common::text::beginning;
 

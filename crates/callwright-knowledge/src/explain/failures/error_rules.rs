@@ -6,9 +6,9 @@
 use serde_json::{Map, Value};
 
 use super::body_words::{
-    has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, scalar, states_reason,
+    has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, member, members, scalar, states_reason,
+    substance,
 };
-use super::substance::{member, members, substance};
 
 /// Name of a rule in traces, and whether a non-empty JSON object is an error by it.
 pub(crate) type ErrorRule = (&'static str, fn(&Map<String, Value>) -> bool);

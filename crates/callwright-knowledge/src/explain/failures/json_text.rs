@@ -1,7 +1,8 @@
 //! Extracts JSON from a text: the whole text, inside a fence, after a label, or in Python notation.
 
-use crate::explain::settings::EXAMINED_BYTES;
 use serde_json::Value;
+
+use crate::explain::settings::EXAMINED_BYTES;
 
 /// Maximum length in bytes of a label before JSON: "Result of `get_items`:", "422 -".
 const MAX_LABEL_BYTES: usize = 120;

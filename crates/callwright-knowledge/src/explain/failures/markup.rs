@@ -1,17 +1,17 @@
 //! Recognises errors in XML and HTML: SOAP faults, error root elements and error pages.
 
-use crate::explain::settings::EXAMINED_BYTES;
-use crate::explain::word_list::WordList;
 use std::sync::LazyLock;
 
-use callwright_common::html::{is_page, title};
-use callwright_common::text::beginning_bytes;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 use regex::Regex;
 
 use super::body_words::reason_of;
 use super::{FailureEvidence, Finding};
+use crate::explain::settings::EXAMINED_BYTES;
+use crate::explain::word_list::WordList;
+use callwright_common::html::{is_page, title};
+use callwright_common::text::beginning_bytes;
 
 /// Root elements that only errors have (names without prefix, in lower case).
 const ERROR_ROOTS: WordList = WordList(

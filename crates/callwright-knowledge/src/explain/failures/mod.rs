@@ -14,7 +14,6 @@ mod markup;
 mod message;
 mod policy_rules;
 mod promise;
-mod substance;
 mod text_rules;
 
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Applies the failure rules of the policy to an outcome.
 
-use crate::explain::settings::EXAMINED_BYTES;
 use serde_json::Value;
 
+use crate::explain::settings::EXAMINED_BYTES;
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_common::text::beginning_bytes;
 use callwright_types::rules::{FailureRule, LinearRegex, RuledOutcome};

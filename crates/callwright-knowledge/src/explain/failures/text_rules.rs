@@ -2,7 +2,6 @@
 //!
 //! Patterns are anchored at the beginning of the first line if possible, because texts about errors mention them later.
 
-use crate::explain::settings::EXAMINED_BYTES;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,6 +10,7 @@ use super::FailureEvidence::{Form, Words};
 use super::body_words::reason_of;
 use super::markup::markup_failure;
 use super::{FailureEvidence, Finding};
+use crate::explain::settings::EXAMINED_BYTES;
 use callwright_common::text::beginning_bytes;
 
 /// Maximum number of characters of a report in words; longer texts have other content.

@@ -3,8 +3,6 @@
 
 pub(crate) mod codes;
 pub(crate) mod passage_vectors;
-pub(crate) mod shape;
-pub(crate) mod spellings;
 pub(crate) mod units;
 
 use std::collections::HashMap;
@@ -17,10 +15,8 @@ use callwright_common::text::{beginning, letters};
 use callwright_search::embedding::{EmbedError, Embedder};
 use callwright_search::retrieval::Bm25;
 use callwright_types::DocText;
-use codes::{CodeLikelihood, normal_form, strength};
+use codes::{CodeLikelihood, CodeShape, forms, normal_form, shape_of, strength};
 use passage_vectors::PassageVectors;
-use shape::{CodeShape, shape_of};
-use spellings::forms;
 use units::{DocumentUnits, UnitId};
 
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::shape::{CodeShape, shape_of};
+use super::codes::{CodeShape, shape_of};
 use callwright_search::retrieval::{Bm25, tokens};
 
 /// Index of an operation or section of a toolset.

@@ -1,9 +1,10 @@
 //! Prose → sentences.
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use crate::explain::index::codes::MAX_CODE_BYTES;
 use crate::explain::word_list::WordList;
 use callwright_common::text::beginning_bytes;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// Splits prose into sentences without losing any character except the whitespace between them.
 ///

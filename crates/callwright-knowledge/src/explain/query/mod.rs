@@ -3,15 +3,17 @@
 pub(crate) mod envelope;
 mod member_names;
 
-use crate::explain::word_list::WordList;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
 use crate::explain::failures::body_words::{is_absent, reason_of};
-use crate::explain::index::codes::{LEAST_CODE_DIGITS, MAX_CODE_BYTES, is_code_like, is_integer, normal_form, words};
-use crate::explain::index::spellings::{derived, fragment_of_link, last_of_link};
+use crate::explain::index::codes::{
+    LEAST_CODE_DIGITS, MAX_CODE_BYTES, derived, fragment_of_link, is_code_like, is_integer, last_of_link, normal_form,
+    words,
+};
+use crate::explain::word_list::WordList;
 use callwright_common::json::scalar_text;
 use callwright_common::text::{beginning, letters};
 use callwright_search::retrieval::is_stop_word;

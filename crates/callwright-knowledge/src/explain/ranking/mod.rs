@@ -8,8 +8,8 @@ mod word_matches;
 use std::collections::BTreeMap;
 
 use crate::explain::Settings;
+use crate::explain::index::codes::{CodeShape, shape_of};
 use crate::explain::index::passage_vectors::MessageSimilarity;
-use crate::explain::index::shape::{CodeShape, shape_of};
 use crate::explain::index::units::UnitRelevance;
 use crate::explain::index::{DocumentedResponse, Index, IndexedPassage};
 use crate::explain::query::{CandidateCode, CodeEvidence, FailureQuery};

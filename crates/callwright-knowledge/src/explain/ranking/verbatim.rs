@@ -1,9 +1,9 @@
 //! Compares a failure's message with the messages in a passage, word by word and in order.
 
-use callwright_common::text::beginning_bytes;
 use std::collections::HashMap;
 
 use crate::explain::passages::sentences::sentences;
+use callwright_common::text::beginning_bytes;
 
 /// Number of words of a message that one placeholder of a documented message replaces.
 const WORDS_PER_PLACEHOLDER: usize = 3;

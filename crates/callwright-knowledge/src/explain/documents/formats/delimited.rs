@@ -2,7 +2,7 @@
 
 use csv::ReaderBuilder;
 
-use super::inline_text::inline_text;
+use super::markdown::inline_text;
 use super::tables::{MAX_COLUMNS, is_header, labelled};
 use crate::explain::documents::blocks::{DocumentBlock, FLOW};
 

@@ -1,8 +1,8 @@
 //! Format of a documentation file, by its content where that is unmistakable, and otherwise by its extension.
 
-use crate::explain::settings::EXAMINED_BYTES;
 use std::path::Path;
 
+use crate::explain::settings::EXAMINED_BYTES;
 use callwright_common::text::beginning_bytes;
 
 /// Formats that have a reader.

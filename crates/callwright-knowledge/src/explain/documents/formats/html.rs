@@ -1,12 +1,11 @@
 //! HTML → blocks. Tags may be missing, misnested or unknown, so start and end tags are processed in order.
 
-use crate::explain::word_list::WordList;
 use std::collections::HashMap;
-
-use callwright_common::html::{HtmlTag, HtmlToken, ends_before, ends_with, heading, is_block, is_void, tokens};
 
 use super::writer::BlockWriter;
 use crate::explain::documents::blocks::{BOLD_LINE, DocumentBlock};
+use crate::explain::word_list::WordList;
+use callwright_common::html::{HtmlTag, HtmlToken, ends_before, ends_with, heading, is_block, is_void, tokens};
 
 /// Elements whose text is invisible or irrelevant.
 const UNSEEN: WordList =

@@ -1,14 +1,14 @@
 //! JSON and YAML → blocks. Error catalogues are lists of objects, or objects whose keys are the codes. Member names and nesting
 //! follow no standard.
 
-use crate::explain::failures::body_words::scalar;
 use serde_json::{Map, Value};
 
-use super::inline_text::inline_text;
+use super::markdown::inline_text;
 use super::tables::{CODE_LABEL, MAX_COLUMNS, is_header, labelled};
 use crate::explain::documents::blocks::{BlockKind, DEEPEST_HEADING, DocumentBlock, FLOW};
 use crate::explain::documents::labels::{LabelRole, is_label, role};
 use crate::explain::documents::records::{LabelledRecord, joined};
+use crate::explain::failures::body_words::scalar;
 use crate::explain::index::codes::{CodeLikelihood, is_integer, strength};
 use callwright_common::text::one_line;
 use callwright_common::yaml::{Bounds, YamlProblem, is_blank, read};

@@ -6,6 +6,8 @@ use super::front_matter::without_front_matter;
 use super::html::{Ends, Html, note_ends};
 use super::writer::BlockWriter;
 use crate::explain::documents::blocks::{DEEPEST_HEADING, DocumentBlock};
+use crate::explain::documents::records::joined;
+use callwright_common::text::one_line;
 
 /// Parses Markdown. Links are replaced by their text and images by their alternative text. Embedded HTML is parsed as
 /// HTML.
@@ -127,4 +129,14 @@ fn end(to: &mut BlockWriter, tag: TagEnd) {
         TagEnd::Strong => to.strong(false),
         _ => {}
     }
+}
+
+/// Returns the text of a value that may contain Markdown or HTML, in one line.
+pub(crate) fn inline_text(text: &str) -> String {
+    let is_marked = text.contains(['<', '[', '*', '&', '\\', '#', '\n']);
+    if !is_marked {
+        return one_line(text);
+    }
+    let texts: Vec<String> = markdown(text).into_iter().filter_map(DocumentBlock::into_text).collect();
+    joined(&texts)
 }

@@ -1,7 +1,6 @@
 //! Common output of the Markdown and HTML parsers: events for headings, paragraphs, lists and tables → blocks.
 
-use super::lines::parts;
-use super::plain::plain;
+use super::plain::{parts, plain};
 use super::tables::{DocumentTableRow, MAX_COLUMNS, records};
 use crate::explain::documents::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLOW};
 use callwright_common::text::one_line;
