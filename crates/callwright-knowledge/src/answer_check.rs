@@ -23,9 +23,6 @@ const MAX_REASON_CHARS: usize = 300;
 /// Maximum number of requests for one check, with retries at a provider.
 const REQUESTS: u64 = 2;
 
-/// Temperature 0, for reproducible reports.
-const TEMPERATURE: f64 = 0.0;
-
 /// Answered call that is checked.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AnsweredCall<'a> {
@@ -47,7 +44,8 @@ pub struct AnsweredCall<'a> {
 /// The reason why there is no report: the model does not answer, or its answer is unusable.
 pub async fn mismatch(source: &dyn TextSource, call: AnsweredCall<'_>) -> Result<Option<String>, String> {
     let form = form::<FitReport>();
-    let manner = Manner { temperature: TEMPERATURE, form: Some(&form), requests: Some(REQUESTS) };
+    // Temperature 0, for reproducible reports.
+    let manner = Manner { temperature: 0.0, form: Some(&form), requests: Some(REQUESTS) };
     match source.ask(&question(call), manner).await.answered? {
         Answered::Text(text) => parse(&text),
         Answered::CutOff => Err("the report was cut off".to_owned()),

@@ -240,7 +240,7 @@ impl Explainer {
         let ranking = PassageRanking::new(index, tool, query);
         let (similarity, failed) = match index.vectors.as_ref().filter(|_| !ranking.is_code_defined()) {
             None => (MessageSimilarity::default(), false),
-            Some(vectors) => match vectors.similarity(&query.message_text).await {
+            Some(vectors) => match vectors.similarity(&query.message_text()).await {
                 Ok(similarity) => (similarity, false),
                 Err(error) => {
                     tracing::warn!(%error, "embedding failed; explaining the failure by words only");

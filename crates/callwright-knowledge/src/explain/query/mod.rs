@@ -43,8 +43,6 @@ pub(crate) struct FailureQuery {
     pub(crate) names: Vec<String>,
     /// Words of the body's messages. Filler words are used only if there are no others.
     pub(crate) words: String,
-    /// Unchanged messages, for the embedder.
-    pub(crate) message_text: String,
     /// Each message of the body, the first ones.
     pub(crate) messages: Vec<String>,
     /// Whether the messages consist of words that occur in any failure.
@@ -53,6 +51,13 @@ pub(crate) struct FailureQuery {
     pub(crate) status: Option<u16>,
     /// Whether the body is empty or only repeats the status.
     pub(crate) repeats_status: bool,
+}
+
+impl FailureQuery {
+    /// Returns the text for the embedder: the unchanged messages, or else the words.
+    pub(crate) fn message_text(&self) -> String {
+        if self.messages.is_empty() { self.words.clone() } else { self.messages.join(" ") }
+    }
 }
 
 /// Possible code.
@@ -291,12 +296,8 @@ impl<'a> FailureQueryReader<'a> {
         // One more for the separator.
         self.chars_left = self.chars_left.saturating_sub(text.chars().count() + 1);
         text.split_whitespace().filter(|word| word.contains("://")).for_each(|link| self.link(link));
-        if !text.trim().is_empty() {
-            self.query.message_text.push_str(text);
-            self.query.message_text.push(' ');
-            if self.query.messages.len() < MAX_MESSAGES {
-                self.query.messages.push(text.to_owned());
-            }
+        if !text.trim().is_empty() && self.query.messages.len() < MAX_MESSAGES {
+            self.query.messages.push(text.to_owned());
         }
         let mut before = "";
         for (at, word) in words(text).enumerate() {
@@ -403,9 +404,6 @@ impl<'a> FailureQueryReader<'a> {
             self.query.repeats_status = self.query.status.is_some();
             self.query.is_vague = self.query.status.is_some();
             self.query.words = self.query.status.and_then(reason_of).unwrap_or_default().to_owned();
-        }
-        if self.query.message_text.is_empty() {
-            self.query.message_text.clone_from(&self.query.words);
         }
         self.query
     }

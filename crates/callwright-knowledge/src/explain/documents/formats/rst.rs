@@ -81,13 +81,12 @@ impl RstReader {
             return self.explicit(explicit.trim(), rest, level);
         }
         if marker(line).is_some() {
-            return self.items(rest, level);
+            return self.list(rest, level, item);
         }
         if field(line).is_some() {
             return self.fields(rest, level);
         }
-        let is_term = rest.get(1).is_some_and(|next| next.starts_with(' ')) && !line.ends_with("::");
-        if is_term { self.definitions(rest, level) } else { self.paragraph(rest) }
+        if !line.ends_with("::") && term(rest).is_some() { self.list(rest, level, term) } else { self.paragraph(rest) }
     }
 
     fn title(&mut self, rest: &[&str]) -> Option<usize> {
@@ -162,12 +161,12 @@ impl RstReader {
         }
     }
 
-    fn items(&mut self, rest: &[&str], level: usize) -> usize {
+    /// Parses a list; `begin` returns the lines of an item that its first line has, if the text begins with one.
+    fn list<'a>(&mut self, rest: &[&'a str], level: usize, begin: fn(&[&'a str]) -> Option<Vec<&'a str>>) -> usize {
         self.writer.begin_list();
         let mut at = 0;
-        while let Some((line, width)) = rest.get(at).and_then(|line| Some((*line, marker(line)?))) {
+        while let Some(mut lines) = rest.get(at..).and_then(begin) {
             let below = indented(rest.get(at + 1..).unwrap_or_default(), 0);
-            let mut lines = vec![line.get(width..).unwrap_or_default()];
             lines.extend(dedented(below));
             self.writer.begin_item();
             self.body(&lines, level + 1);
@@ -187,25 +186,6 @@ impl RstReader {
             self.body(&dedented(below), level + 1);
             at += 1 + below.len();
         }
-        at
-    }
-
-    fn definitions(&mut self, rest: &[&str], level: usize) -> usize {
-        self.writer.begin_list();
-        let mut at = 0;
-        while let Some(term) = rest.get(at).filter(|line| is_term_line(line)) {
-            let below = indented(rest.get(at + 1..).unwrap_or_default(), 0);
-            if below.first().is_none_or(|line| line.is_empty()) {
-                break;
-            }
-            self.writer.begin_item();
-            self.text_line(term.split(" : ").next().unwrap_or(term));
-            self.writer.end_paragraph();
-            self.body(&dedented(below), level + 1);
-            at += 1 + below.len();
-            at += rest.iter().skip(at).take_while(|line| line.is_empty()).count();
-        }
-        self.writer.end_list();
         at
     }
 
@@ -276,8 +256,21 @@ fn field(line: &str) -> Option<(&str, &str)> {
     fits.then_some((name, value.trim()))
 }
 
-fn is_term_line(line: &str) -> bool {
-    !line.is_empty() && !line.starts_with(' ') && !line.starts_with("..") && marker(line).is_none()
+/// Returns the text after a list marker.
+fn item<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    let line = lines.first()?;
+    Some(vec![line.get(marker(line)?..).unwrap_or_default()])
+}
+
+/// Returns the term of a definition, as a paragraph.
+fn term<'a>(lines: &[&'a str]) -> Option<Vec<&'a str>> {
+    let [line, next, ..] = lines else { return None };
+    let is_term = !line.is_empty()
+        && !line.starts_with(' ')
+        && !line.starts_with("..")
+        && marker(line).is_none()
+        && next.starts_with(' ');
+    is_term.then(|| vec![line.split(" : ").next().unwrap_or(line), ""])
 }
 
 /// Parses the body of a `list-table`: a list of rows, each a list of cells.
