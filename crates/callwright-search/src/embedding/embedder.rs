@@ -1,10 +1,12 @@
 //! The interface of embedding models.
 
 use std::fmt;
+use std::path::Path;
 
 use futures_util::future::BoxFuture;
 
 use super::Vector;
+use super::local::RuntimeAbsent;
 
 /// A model that converts texts to vectors.
 pub trait Embedder: fmt::Debug + Send + Sync {
@@ -55,4 +57,32 @@ pub struct EmbedError {
     pub model: String,
     /// Description of the problem and its fix.
     pub reason: String,
+}
+
+/// Reason why there is no embedder. Each message names the key or file, and the fix.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// ONNX Runtime is missing: the configuration is valid, but the machine lacks the library.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeAbsent),
+    /// A setting, a file of a model, or a model is unusable.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+impl BuildError {
+    /// A setting, by the full path of its key.
+    pub(super) fn setting(key: &str, reason: impl fmt::Display) -> Self {
+        Self::Unusable(format!("`{key}`: {reason}"))
+    }
+
+    /// A file or folder of a model.
+    pub(super) fn file(file: impl AsRef<Path>, reason: impl fmt::Display) -> Self {
+        Self::Unusable(format!("{}: {reason}", file.as_ref().display()))
+    }
+
+    /// Loading the model was aborted.
+    pub(super) fn aborted(reason: impl fmt::Display) -> Self {
+        Self::Unusable(format!("loading the embedding model failed: {reason}"))
+    }
 }

@@ -8,7 +8,6 @@ mod build;
 mod cache;
 mod embedder;
 mod endpoint;
-mod error;
 mod local;
 mod quantised;
 mod settings;
@@ -19,8 +18,7 @@ mod test_server;
 mod vector;
 
 pub use build::{build, built_in, find_onnx_runtime, open_endpoint, open_folder};
-pub use embedder::{EmbedError, Embedder};
-pub use error::BuildError;
+pub use embedder::{BuildError, EmbedError, Embedder};
 pub use local::RuntimeAbsent;
 pub use quantised::{QuantisedQuery, QuantisedVectors};
 pub use settings::{EndpointSettings, Kind, LocalSettings, Pooling, Settings};

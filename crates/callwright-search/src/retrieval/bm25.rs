@@ -4,8 +4,7 @@ use std::cmp::Ordering;
 
 use super::formula::{Weights, rarity};
 use super::postings::{Posting, Postings, postings};
-use super::term::{Term, distinct_terms};
-use super::tokens::tokens;
+use super::tokens::{Term, distinct_terms, tokens};
 
 /// An index of texts by id, for ranking against queries.
 #[derive(Debug, Clone)]

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::term::{Term, distinct_terms};
-use super::tokens::{STOP_WORDS, stem};
+use super::tokens::{STOP_WORDS, Term, distinct_terms, stem};
 
 /// Function words of requests in addition to the stop words: pronouns, auxiliaries, question words, politeness.
 const OF_REQUESTS: [&str; 70] = [

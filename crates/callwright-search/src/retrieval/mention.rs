@@ -1,6 +1,6 @@
 //! Detection of tool names in a request's text.
 
-use super::term::Term;
+use super::tokens::Term;
 
 /// Parts of a text that may be names of tools, as spelt there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

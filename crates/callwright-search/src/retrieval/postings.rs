@@ -1,6 +1,6 @@
 //! Posting lists: the texts that contain a term, and its frequency in them.
 
-use super::term::Term;
+use super::tokens::Term;
 
 /// Lists by term in compact form: sorted terms, and their lists in one array.
 #[derive(Debug, Clone, Default)]
@@ -74,6 +74,31 @@ impl<T> TermLists<T> {
         let begins = std::iter::once(&0).chain(&self.ends);
         self.terms.iter().zip(begins.zip(&self.ends)).map(|(term, (begin, end))| (*term, *begin, *end))
     }
+}
+
+/// Segments that contain a term, in order. Rebuilt with every index, so it stores only positions in them.
+pub(super) type Lexicon = TermLists<PostingRange>;
+
+/// Location of a term's posting list.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PostingRange {
+    /// Number of the segment.
+    pub(super) segment: u32,
+    /// Start among the segment's posting lists. Stored here, so that the lookup avoids a cache miss in the segment's
+    /// own table.
+    pub(super) begin: u32,
+    /// End among the segment's posting lists.
+    pub(super) end: u32,
+}
+
+/// Builds the lexicon from the postings of all segments, in order.
+pub(super) fn lexicon<'a>(segments: impl Iterator<Item = &'a Postings>) -> Lexicon {
+    let mut entries = Vec::new();
+    for (segment, postings) in (0_u32..).zip(segments) {
+        entries.extend(postings.ranges().map(|(term, begin, end)| (term, PostingRange { segment, begin, end })));
+    }
+    entries.sort_unstable_by_key(|(term, range)| (*term, range.segment));
+    TermLists::new(entries)
 }
 
 #[cfg(test)]

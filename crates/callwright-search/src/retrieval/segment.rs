@@ -5,7 +5,7 @@ use super::fusion::soft_sum;
 use super::mention::Mentions;
 use super::postings::{Posting, Postings, postings};
 use super::rows::VectorRows;
-use super::term::Term;
+use super::tokens::Term;
 use super::tool_text::{FieldWeights, ToolDocument, ToolText};
 use super::tool_vectors::ToolVectors;
 

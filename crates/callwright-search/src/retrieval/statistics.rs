@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::formula::{Weights, rarity};
 use super::function_words::is_function_word;
-use super::term::{Term, distinct_terms};
+use super::tokens::{Term, distinct_terms};
 use super::tool_text::ToolDocument;
 
 /// BM25 parameters for tools. Documents of tools are short without and long with learned patterns, so repetitions

@@ -6,13 +6,12 @@ use std::sync::Arc;
 
 use super::classifier::ClassifiedRequest;
 use super::fusion::Fusion;
-use super::lexicon::{Lexicon, lexicon};
 use super::mention::Mentions;
-use super::postings::Posting;
+use super::postings::{Lexicon, Posting, lexicon};
 use super::rows::{RowQuery, VectorRows};
 use super::segment::ToolSegment;
 use super::statistics::{QueryTerms, WEIGHTS, length_norm};
-use super::term::Term;
+use super::tokens::Term;
 use crate::embedding::Vector;
 
 /// Maximum size of vectors in bytes up to which a query is compared with each. That takes less than half a millisecond.

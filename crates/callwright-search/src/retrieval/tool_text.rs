@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::term::Term;
-use super::tokens::tokens;
+use super::tokens::{Term, tokens};
 use callwright_common::text::name_words;
 use callwright_types::representation::Pattern;
 

@@ -2,7 +2,6 @@
 
 mod client;
 mod embedder;
-mod pause;
 mod refusal;
 
 pub(super) use client::EmbeddingClient;

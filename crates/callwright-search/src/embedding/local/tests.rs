@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use callwright_test_macros::requires;
 use tempfile::TempDir;
 
-use crate::embedding::{BuildError, Embedder, LocalSettings, Settings};
-
 use super::LocalEmbedder;
+use crate::embedding::{BuildError, Embedder, LocalSettings, Settings};
+use callwright_test_macros::requires;
 
 /// Content of a large file in a clone without Git LFS.
 const LFS_POINTER: &str = "version https://git-lfs.github.com/spec/v1";

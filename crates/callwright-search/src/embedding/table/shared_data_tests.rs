@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use callwright_test_macros::requires;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::TableEmbedder;
 use crate::embedding::{Embedder, Vector};
+use callwright_test_macros::requires;
 
 /// Interval of evaluated requests: accurate to a point or two, and fast enough without optimisation.
 const REQUESTS_BETWEEN: usize = 7;

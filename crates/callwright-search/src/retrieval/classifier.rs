@@ -1,11 +1,13 @@
-//! Evaluation of a classifier.
+//! Linear classifier of requests: one class per tool, over the words and the vector of a request.
+//!
+//! It complements the patterns of tools. Patterns are a few texts that people can read and edit; a classifier weighs
+//! all words of all samples, which decides between similar tools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::model::{ClassifierModel, ClassifierWeights};
-use super::terms::TermWeights;
 use crate::embedding::{Vector, dot};
+use crate::retrieval::tokens::{Term, tokens};
 
 /// Margin of a tool without a class: that of a wrong one.
 const UNKNOWN_MARGIN: f32 = -1.0;
@@ -100,7 +102,7 @@ pub struct SegmentClassifier {
 
 /// Result of a classifier for a request.
 #[derive(Debug)]
-pub(in crate::retrieval) struct ClassifiedRequest<'a> {
+pub(super) struct ClassifiedRequest<'a> {
     segment: &'a SegmentClassifier,
     margins: Vec<f32>,
 }
@@ -114,27 +116,27 @@ impl SegmentClassifier {
     }
 
     /// Evaluates a request; `None` if the request has no vector and the classifier needs one.
-    pub(in crate::retrieval) fn classify(&self, text: &str, vector: Option<&Vector>) -> Option<ClassifiedRequest<'_>> {
+    pub(super) fn classify(&self, text: &str, vector: Option<&Vector>) -> Option<ClassifiedRequest<'_>> {
         Some(ClassifiedRequest { segment: self, margins: self.classifier.margins(text, vector)? })
     }
 }
 
 impl ClassifiedRequest<'_> {
     /// Returns the margin of a tool above that of a wrong tool; 0 for a tool without a class.
-    pub(in crate::retrieval) fn margin(&self, position: usize) -> f32 {
+    pub(super) fn margin(&self, position: usize) -> f32 {
         let class = self.segment.classes.get(position).copied().flatten();
         let margin = class.and_then(|class| self.margins.get(class as usize)).copied();
         margin.unwrap_or(UNKNOWN_MARGIN) - UNKNOWN_MARGIN
     }
 
     /// Returns the score of a tool with the classifier's contribution.
-    pub(in crate::retrieval) fn score(&self, position: usize, score: f32) -> f32 {
+    pub(super) fn score(&self, position: usize, score: f32) -> f32 {
         let ClassifierWeights { weight, scale, .. } = self.segment.classifier.weights;
         scale * (score + weight * self.margin(position))
     }
 
     /// Whether the request is served by no tool.
-    pub(in crate::retrieval) fn is_of_no_tool(&self) -> bool {
+    pub(super) fn is_of_no_tool(&self) -> bool {
         let (Some(threshold), Some(none)) = (self.segment.classifier.weights.no_tool, self.segment.classifier.none)
         else {
             return false;
@@ -147,6 +149,98 @@ impl ClassifiedRequest<'_> {
 
 fn has_meaning(vector: &Vector, dimensions: usize) -> bool {
     vector.components().len() == dimensions && vector.components().iter().any(|component| *component != 0.0)
+}
+
+/// Parameters of a linear classifier of requests. The margin of a class is the dot product of its weights with the
+/// features of the request plus its bias; in training, it is 1 for requests of the class and -1 for all others.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClassifierModel {
+    /// Embedder of the vectors among the features; `None`: words only.
+    pub embedder: Option<String>,
+    /// Number of components of these vectors; 0 without vectors.
+    pub dimensions: usize,
+    /// Terms with their inverse document frequencies among the samples.
+    pub terms: Vec<(String, f32)>,
+    /// Classes.
+    pub classes: Vec<ToolClass>,
+}
+
+/// Parameters of one class.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolClass {
+    /// Name of the tool; `None`: requests that no tool serves.
+    pub tool: Option<String>,
+    /// Bias.
+    pub bias: f32,
+    /// Weights of terms, by their position in [`ClassifierModel::terms`], in descending order of their magnitude.
+    pub terms: Vec<(usize, f32)>,
+    /// Weights of the components of the vector, rounded to eight bits.
+    pub meaning: Vec<i8>,
+    /// Unit of [`ToolClass::meaning`].
+    pub unit: f32,
+}
+
+/// Contribution of a classifier to the score of a tool: `scale * (score + weight * (margin + 1))`. A tool without a
+/// class has the margin of a wrong one, -1.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ClassifierWeights {
+    /// Weight of the margin relative to the score by patterns and words.
+    pub weight: f32,
+    /// Factor of the sum, which keeps differences of scores interpretable as ratios of likelihoods.
+    pub scale: f32,
+    /// Least amount by which the margin of "no tool" must exceed that of every tool, so that no tool is found; `None`:
+    /// tools are always found.
+    pub no_tool: Option<f32>,
+}
+
+/// Returns the terms of a text for a classifier: its words, and its pairs of adjacent words.
+pub fn classifier_terms(text: &str) -> Vec<String> {
+    let words = tokens(text);
+    let mut terms = Vec::with_capacity(2 * words.len());
+    for pair in words.windows(2) {
+        if let [first, second] = pair {
+            terms.push(format!("{first} {second}"));
+        }
+    }
+    terms.extend(words);
+    terms
+}
+
+/// Positions and inverse document frequencies of terms.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TermWeights(HashMap<Term, (u32, f32)>);
+
+impl TermWeights {
+    /// Creates the weights of terms in the order of their positions.
+    pub fn new<'a>(terms: impl IntoIterator<Item = (&'a str, f32)>) -> Self {
+        let mut weights = HashMap::new();
+        for (position, (term, rarity)) in (0_u32..).zip(terms) {
+            weights.insert(Term::of(term), (position, rarity));
+        }
+        Self(weights)
+    }
+
+    /// Returns the known terms of a text by position, with their weights `(1 + ln frequency) * rarity` as a vector of
+    /// length one.
+    pub fn features(&self, text: &str) -> Vec<(u32, f32)> {
+        let mut counts: HashMap<u32, (f32, f32)> = HashMap::new();
+        for term in classifier_terms(text) {
+            if let Some((position, rarity)) = self.0.get(&Term::of(&term)) {
+                counts.entry(*position).or_insert((0.0, *rarity)).0 += 1.0;
+            }
+        }
+        let mut features = Vec::with_capacity(counts.len());
+        for (position, (count, rarity)) in counts {
+            features.push((position, (1.0 + count.ln()) * rarity));
+        }
+        // Sums of floating-point numbers depend on the order.
+        features.sort_unstable_by_key(|(position, _)| *position);
+        let norm = features.iter().map(|(_, weight)| weight * weight).sum::<f32>().sqrt();
+        if norm > 0.0 {
+            features.iter_mut().for_each(|(_, weight)| *weight /= norm);
+        }
+        features
+    }
 }
 
 #[cfg(test)]
@@ -214,5 +308,22 @@ mod tests {
         let by_meaning = ToolClassifier::new(&model(2), weights);
         assert!(by_meaning.fits(Some("table")) && !by_meaning.fits(Some("other")) && !by_meaning.fits(None));
         assert!(ToolClassifier::new(&model(0), weights).fits(Some("other")));
+    }
+
+    #[test]
+    fn terms_are_words_and_adjacent_pairs() {
+        assert_eq!(classifier_terms("Lost cards!"), ["lost card", "lost", "card"]);
+        assert!(classifier_terms(" ?").is_empty());
+    }
+
+    #[test]
+    fn features_have_length_one_and_prefer_rare_terms() {
+        let weights = TermWeights::new([("card", 1.0), ("lost", 3.0), ("lost card", 3.0)]);
+        let features = weights.features("lost card, unheard card");
+        let norm: f32 = features.iter().map(|(_, weight)| weight * weight).sum();
+        assert!((norm - 1.0).abs() < 1e-6);
+        assert_eq!(features.iter().map(|(position, _)| *position).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(features[1].1 > features[0].1);
+        assert!(weights.features("nothing known").is_empty());
     }
 }
