@@ -245,7 +245,6 @@ impl TermWeights {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::ToolClass;
     use super::*;
 
     fn model(dimensions: usize) -> ClassifierModel {

@@ -15,7 +15,7 @@ use crate::explain::index::codes::normal_form;
 use crate::explain::index::passage_vectors::MessageSimilarity;
 use crate::explain::index::{Index, IndexedPassage};
 use crate::explain::query::envelope::Envelope;
-use crate::explain::query::{FailureQuery, learn, query};
+use crate::explain::query::{FailureQuery, query};
 use crate::explain::ranking::verdict_words::describes_error;
 use crate::explain::ranking::{Claim, PassageRanking};
 use callwright_common::parallel::map_all;
@@ -150,7 +150,7 @@ impl Explainer {
     /// Learns which members of an API's error bodies are constant, so that they do not count in later explanations.
     pub fn learn(&self, toolset: &str, outcome: &Outcome) {
         let (Some(passages), Outcome::Answered(answer)) = (self.toolsets.get(toolset), outcome) else { return };
-        learn(&mut passages.envelope.write().unwrap_or_else(PoisonError::into_inner), &answer.body);
+        passages.envelope.write().unwrap_or_else(PoisonError::into_inner).learn(&answer.body);
     }
 
     /// Returns the number of indexed passages.

@@ -1,6 +1,13 @@
 //! Members of error bodies that are the same in most failures of an API (`type`, `help_url`), learned from failures.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::Value;
+
+use super::member_names::{Meaning, meaning};
+use super::{MAX_DEPTH, MAX_FOUND};
+use callwright_common::json::scalar_text;
 
 /// Minimum number of failures before a member counts as constant.
 const LEAST_FAILURES: usize = 8;
@@ -33,25 +40,27 @@ pub(crate) struct Envelope {
 #[derive(Debug, Default)]
 struct MemberCount {
     failures: usize,
-    /// Hashes of the rest of the bodies, up to [`LEAST_VARIETY`].
-    others: HashSet<u64>,
+    /// Hashes of different bodies with the member, up to [`LEAST_VARIETY`].
+    bodies: HashSet<u64>,
 }
 
 impl Envelope {
-    /// Counts the members of a failure. `others` is a hash of what the failure reports apart from a given member.
-    pub(crate) fn learn(&mut self, members: Vec<BodyMember>, others: impl Fn(&BodyMember) -> u64) {
+    /// Counts the members of the body of a failure.
+    pub(crate) fn learn(&mut self, body: &[u8]) {
+        let Ok(body) = serde_json::from_slice::<Value>(body) else { return };
+        let mut members = Vec::new();
+        collect(&body, "", "", 0, &mut members);
+        let hash = members.iter().fold(0, |hash, member| hash ^ skeleton_hash(member));
         self.failures = self.failures.saturating_add(1);
-        let distinct: HashSet<BodyMember> =
-            members.into_iter().filter(|member| member.value.len() <= MAX_VALUE_BYTES).collect();
-        for member in distinct {
-            let hash = others(&member);
+        members.retain(|member| member.value.len() <= MAX_VALUE_BYTES);
+        for member in HashSet::<BodyMember>::from_iter(members) {
             if self.counts.len() >= MAX_MEMBERS && !self.counts.contains_key(&member) {
                 continue;
             }
             let count = self.counts.entry(member).or_default();
             count.failures = count.failures.saturating_add(1);
-            if count.others.len() < LEAST_VARIETY {
-                count.others.insert(hash);
+            if count.bodies.len() < LEAST_VARIETY {
+                count.bodies.insert(hash);
             }
         }
     }
@@ -61,7 +70,43 @@ impl Envelope {
         self.counts.get(member).is_some_and(|count| {
             count.failures >= LEAST_FAILURES
                 && 2 * count.failures >= self.failures
-                && count.others.len() >= LEAST_VARIETY
+                && count.bodies.len() >= LEAST_VARIETY
         })
     }
 }
+
+/// Collects the scalar members of a body, the first ones, without those that differ in every failure.
+fn collect(value: &Value, path: &str, name: &str, depth: usize, members: &mut Vec<BodyMember>) {
+    if depth > MAX_DEPTH || members.len() >= MAX_FOUND || meaning(name) == Meaning::Noise {
+        return;
+    }
+    match value {
+        Value::Object(inner) => {
+            for (name, value) in inner {
+                collect(value, &format!("{path}/{name}"), name, depth + 1, members);
+            }
+        }
+        Value::Array(elements) => {
+            elements.iter().for_each(|element| collect(element, path, name, depth + 1, members));
+        }
+        scalar => {
+            members.extend(scalar_text(scalar).map(|value| BodyMember { path: path.to_owned(), value }));
+        }
+    }
+}
+
+/// Hash of a member without words that contain digits, which may be ids.
+fn skeleton_hash(member: &BodyMember) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    member.path.hash(&mut hasher);
+    let is_code = member.value.len() <= MAX_SHORT_VALUE;
+    for word in member.value.split_whitespace() {
+        if is_code || !word.bytes().any(|byte| byte.is_ascii_digit()) {
+            word.hash(&mut hasher);
+        }
+    }
+    hasher.finish()
+}
+
+/// Maximum length in bytes of a value that may be a code rather than an id.
+const MAX_SHORT_VALUE: usize = 8;

@@ -4,7 +4,6 @@ pub(crate) mod envelope;
 mod member_names;
 
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
@@ -104,51 +103,6 @@ pub(crate) fn query_of_message(message: &str, arguments: &Map<String, Value>) ->
     reader.body(message.as_bytes());
     reader.finish()
 }
-
-/// Counts the members of an error body for the envelope of its API.
-pub(crate) fn learn(envelope: &mut Envelope, body: &[u8]) {
-    let Ok(body) = serde_json::from_slice::<Value>(body) else { return };
-    let mut members = Vec::new();
-    collect(&body, "", "", 0, &mut members);
-    let total = members.iter().fold(0, |total, member| total ^ skeleton_hash(member));
-    envelope.learn(members, |member| total ^ skeleton_hash(member));
-}
-
-/// Collects the scalar members of a body, the first ones, without those that differ in every failure.
-fn collect(value: &Value, path: &str, name: &str, depth: usize, members: &mut Vec<BodyMember>) {
-    if depth > MAX_DEPTH || members.len() >= MAX_FOUND || meaning(name) == Meaning::Noise {
-        return;
-    }
-    match value {
-        Value::Object(inner) => {
-            for (name, value) in inner {
-                collect(value, &format!("{path}/{name}"), name, depth + 1, members);
-            }
-        }
-        Value::Array(elements) => {
-            elements.iter().for_each(|element| collect(element, path, name, depth + 1, members));
-        }
-        scalar => {
-            members.extend(scalar_text(scalar).map(|value| BodyMember { path: path.to_owned(), value }));
-        }
-    }
-}
-
-/// Hash of a member without words that contain digits, which may be ids.
-fn skeleton_hash(member: &BodyMember) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    member.path.hash(&mut hasher);
-    let is_code = member.value.len() <= MAX_SHORT_VALUE;
-    for word in member.value.split_whitespace() {
-        if is_code || !word.bytes().any(|byte| byte.is_ascii_digit()) {
-            word.hash(&mut hasher);
-        }
-    }
-    hasher.finish()
-}
-
-/// Maximum length in bytes of a value that may be a code rather than an id.
-const MAX_SHORT_VALUE: usize = 8;
 
 /// Maximum number of messages that are compared with the documentation.
 const MAX_MESSAGES: usize = 8;
