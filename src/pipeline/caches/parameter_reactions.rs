@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use callwright_common::cache::ByteCache;
 use callwright_common::digest::{add_part, hex};
 use callwright_judge::scanner::{CompiledTool, Conversation, PastCall, Reactions, ToolSet};
-use callwright_knowledge::explain::{ToolMessage, recognise};
+use callwright_knowledge::explain::recognise;
 use callwright_types::rules::FailureRule;
 
 /// Memory for reactions in bytes: some 5,000 parameters.
@@ -86,7 +86,7 @@ impl KnownReactions<'_> {
     /// Whether the result of a call rejects the parameter; `None` if there is no result.
     fn reaction(&self, past: &PastCall, arguments: &Map<String, Value>, parameter: &str) -> Option<bool> {
         let (result, value) = (past.result.as_deref()?, arguments.get(parameter)?);
-        let is_failure = recognise(&ToolMessage { tool: &past.name, text: result }, self.failures).failure().is_some();
+        let is_failure = recognise(&past.name, result, self.failures).failure().is_some();
         Some(rejects(result, parameter, value, is_failure))
     }
 }

@@ -18,7 +18,7 @@ mod renderings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callwright_knowledge::explain::{ReportedFailure, ToolMessage, recognise};
+use callwright_knowledge::explain::recognise;
 use callwright_test_macros::requires;
 use serde_json::Value;
 
@@ -36,8 +36,8 @@ fn folder() -> PathBuf {
     shared.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared")).join("data")
 }
 
-fn found(text: &str) -> Option<ReportedFailure> {
-    recognise(&ToolMessage { tool: "get_items", text }, &[]).failure()
+fn found(text: &str) -> Option<&'static str> {
+    recognise("get_items", text, &[]).failure()
 }
 
 #[derive(Default)]
@@ -57,7 +57,7 @@ fn count(tallies: &mut Tallies, held_out: bool, what: &'static str, (manner, tex
     let shown = std::env::var("SHOW_MISSES").is_ok() && !held_out && (what == "failure") != found.is_some();
     if shown {
         let short: String = text.chars().take(400).collect();
-        println!("MISS {what} [{manner}] {:?} {short:?}", found.map(|found| found.rule));
+        println!("MISS {what} [{manner}] {:?} {short:?}", found);
     }
 }
 

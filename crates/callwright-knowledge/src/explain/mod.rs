@@ -28,5 +28,5 @@ pub use documents::{
     ContentError, DocumentError, DocumentFiles, Documents, Section, document_files, documentation_endings, documents,
 };
 pub use explanation::{ClientTool, DeferredDocs, Explainer, OperationDocs, ToolExplanation};
-pub use failures::{FailureEvidence, FailureKind, FailureVerdict, ReportedFailure, ToolMessage, recognise};
+pub use failures::{FailureKind, FailureVerdict, recognise};
 pub use settings::Settings;

@@ -22,7 +22,7 @@ use crate::pipeline::state::{ChatDraft, ToolResult, Turn, TurnConversation, tool
 use crate::pipeline::tools::Offer;
 use callwright_judge::feedback::{self, MAX_TRIED, ObservedFailure};
 use callwright_judge::scanner::CompiledTool;
-use callwright_knowledge::explain::{ClientTool, FailureKind, FailureVerdict, ToolExplanation, ToolMessage, recognise};
+use callwright_knowledge::explain::{ClientTool, FailureKind, FailureVerdict, ToolExplanation, recognise};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::rules::{Ablation, ClientTools, Mode};
@@ -175,8 +175,8 @@ async fn look(
 /// documentation of the operation with this tool name.
 async fn rule(turn: &Turn, toolsets: Option<&[String]>, result: &ToolResult) -> Option<&'static str> {
     let ToolResult { call, text, .. } = result;
-    match recognise(&ToolMessage { tool: &call.name, text }, &turn.policy.explain.failures) {
-        FailureVerdict::Failed(recognised) => return Some(recognised.rule),
+    match recognise(&call.name, text, &turn.policy.explain.failures) {
+        FailureVerdict::Failed(rule) => return Some(rule),
         FailureVerdict::Fine => return None,
         FailureVerdict::Undecided => {}
     }

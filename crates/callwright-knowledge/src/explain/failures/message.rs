@@ -1,71 +1,25 @@
 //! Recognises failures in messages of clients' tools.
 
 use super::body::body_failure;
-use super::details::{FailureDetails, details_of_body, details_of_text};
 use super::json_text::{json, labelled};
 use super::policy_rules::{OutcomeRuleInput, matching_rule};
 use super::text_rules::text_failure;
 use super::{FailureEvidence, FailureVerdict, Finding};
 use callwright_types::rules::{FailureRule, RuledOutcome};
 
-/// Message of a client's tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ToolMessage<'a> {
-    /// Name of the tool; empty if unknown.
-    pub tool: &'a str,
-    /// Text of the message.
-    pub text: &'a str,
-}
-
-/// Failure that a tool's message reports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReportedFailure {
-    /// Name of the rule in traces and metrics: `policy`, or one of the built-in rules.
-    pub rule: &'static str,
-    /// Evidence of the decision.
-    pub evidence: FailureEvidence,
-    /// HTTP status in the message.
-    pub status: Option<u16>,
-    /// Error code in the message.
-    pub code: Option<String>,
-    /// Reason in words, truncated to a few hundred characters.
-    pub reason: Option<String>,
-}
-
-/// Decides whether a tool's message reports a failure. Runs in linear time on a bounded part of the text.
-pub fn recognise(message: &ToolMessage<'_>, rules: &[FailureRule]) -> FailureVerdict<ReportedFailure> {
-    let json = json(message.text);
-    let subject = OutcomeRuleInput { tool: message.tool, status: None, text: message.text, json: json.as_ref() };
-    let found = match matching_rule(rules, &subject) {
-        Some((_, RuledOutcome::Fine)) => return FailureVerdict::Fine,
-        Some((_, RuledOutcome::Failed)) => Some(("policy", FailureEvidence::Policy)),
-        None => json.as_ref().map_or_else(|| plain_text_failure(message.text), body_failure),
-    };
-    let Some((rule, evidence)) = found else { return FailureVerdict::Undecided };
-    let details = match &json {
-        Some(body) => details_of_body(body),
-        None => match labelled(message.text) {
-            Some((label, body)) => {
-                let by_body = details_of_body(&body);
-                let by_label = details_of_text(label, true);
-                FailureDetails {
-                    status: by_label.status.or(by_body.status),
-                    code: by_body.code,
-                    reason: by_body.reason.or(by_label.reason),
-                }
-            }
-            None => {
-                details_of_text(message.text, rule.starts_with("status_") || rule == "traceback" || rule == "exception")
-            }
-        },
-    };
-    FailureVerdict::Failed(ReportedFailure {
-        rule,
-        evidence,
-        status: details.status,
-        code: details.code,
-        reason: details.reason,
-    })
+/// Decides whether the message of a client's tool reports a failure; `tool` is its name, if known. Returns the name of the rule in traces and metrics: `policy`, or
+/// one of the built-in rules. Runs in linear time on a bounded part of the text.
+pub fn recognise(tool: &str, text: &str, rules: &[FailureRule]) -> FailureVerdict<&'static str> {
+    let json = json(text);
+    let subject = OutcomeRuleInput { tool, status: None, text, json: json.as_ref() };
+    match matching_rule(rules, &subject) {
+        Some((_, RuledOutcome::Fine)) => FailureVerdict::Fine,
+        Some((_, RuledOutcome::Failed)) => FailureVerdict::Failed("policy"),
+        None => json
+            .as_ref()
+            .map_or_else(|| plain_text_failure(text), body_failure)
+            .map_or(FailureVerdict::Undecided, |(rule, _)| FailureVerdict::Failed(rule)),
+    }
 }
 
 /// Classifies a text that is not JSON: words, or JSON after a label that does not itself report a failure.
@@ -97,11 +51,10 @@ mod tests {
             r#"[{"tools":["search"],"text":"^nothing","outcome":"failed"},{"at":"/error","present":true,"outcome":"fine"}]"#,
         )
         .unwrap();
-        let evidence =
-            |tool, text| recognise(&ToolMessage { tool, text }, &rules).failure().map(|found| found.evidence);
-        assert_eq!(evidence("search", "nothing found"), Some(FailureEvidence::Policy));
-        assert_eq!(evidence("list", "nothing found"), None);
-        assert_eq!(evidence("list", r#"{"error":{"code":"x"}}"#), None);
-        assert_eq!(evidence("list", r#"{"ok":false,"message":"x"}"#), Some(FailureEvidence::Form));
+        let rule = |tool, text| recognise(tool, text, &rules).failure();
+        assert_eq!(rule("search", "nothing found"), Some("policy"));
+        assert_eq!(rule("list", "nothing found"), None);
+        assert_eq!(rule("list", r#"{"error":{"code":"x"}}"#), None);
+        assert_eq!(rule("list", r#"{"ok":false,"message":"x"}"#), Some("not_successful"));
     }
 }

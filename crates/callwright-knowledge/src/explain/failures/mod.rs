@@ -7,7 +7,6 @@
 
 mod body;
 pub(crate) mod body_words;
-mod details;
 mod error_rules;
 mod json_text;
 mod markup;
@@ -19,7 +18,7 @@ mod text_rules;
 use serde_json::Value;
 
 use self::body::body_failure;
-pub use self::message::{ReportedFailure, ToolMessage, recognise};
+pub use self::message::recognise;
 use self::policy_rules::{OutcomeRuleInput, matching_rule};
 pub(crate) use self::promise::shortfall;
 use self::text_rules::text_failure;
@@ -71,11 +70,9 @@ impl<Failure> FailureVerdict<Failure> {
     }
 }
 
-/// Evidence by which a failure was recognised, the most certain first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FailureEvidence {
-    /// A rule of the policy matched.
-    Policy,
+/// Evidence by which a failure was recognised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FailureEvidence {
     /// The message has the form of an error: an error body, a traceback, or an HTTP status line.
     Form,
     /// The wording of the message.
