@@ -17,7 +17,12 @@ const MAX_LABEL_WORDS: usize = 6;
 
 /// Returns the passages of the entry with the head `block` and the blocks `below` it: one passage if it fits `limit`
 /// characters, otherwise several that each start with the head.
-pub(crate) fn entry(block: &DocumentBlock, head: &PassageHead, below: &[DocumentBlock], limit: usize) -> Vec<Piece> {
+pub(crate) fn entry<'a>(
+    block: &DocumentBlock,
+    head: &PassageHead,
+    below: impl Iterator<Item = &'a DocumentBlock>,
+    limit: usize,
+) -> Vec<Piece> {
     let mut lines = first_lines(block, head);
     // Every block is compared with the title, so limit the title to the length that a passage can contain.
     let title = lines.first().map(|line| cut(line, limit.max(1)).0).unwrap_or_default();
@@ -29,7 +34,7 @@ pub(crate) fn entry(block: &DocumentBlock, head: &PassageHead, below: &[Document
         groups: vec![LabelledTexts::default()],
         skipping: None,
     };
-    below.iter().for_each(|block| body.read(block));
+    below.for_each(|block| body.read(block));
     lines.extend(body.lines());
     fit(&lines, limit.max(1)).into_iter().map(|text| piece(text, head)).collect()
 }

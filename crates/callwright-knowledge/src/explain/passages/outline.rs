@@ -1,6 +1,6 @@
 //! Blocks → sections of passages: separates catalogue entries from prose.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Piece;
@@ -35,112 +35,114 @@ impl Section {
     }
 }
 
+/// Block with the codes or names that it defines.
+struct HeadedBlock {
+    block: DocumentBlock,
+    head: Option<PassageHead>,
+}
+
+impl HeadedBlock {
+    fn new(mut block: DocumentBlock) -> Self {
+        // A paragraph that contains only a code (`Error code: 21211`) is a heading.
+        if block.depth == FLOW
+            && let BlockKind::Prose(text) = &mut block.kind
+            && heads::sentence_head(text).is_some_and(|head| head.is_only_code())
+        {
+            block = DocumentBlock { depth: BOLD_LINE, kind: BlockKind::Heading(std::mem::take(text)) };
+        }
+        Self { head: block.head(), block }
+    }
+
+    fn is_heading(&self) -> bool {
+        matches!(self.block.kind, BlockKind::Heading(_))
+    }
+}
+
 /// Splits blocks into sections at their headings. A block that defines a code, with everything that belongs to it, is
 /// an *entry*: one passage that explains the code and its remedy. A block that heads a list of further codes is no
 /// entry.
-pub(crate) fn outline(mut blocks: Vec<DocumentBlock>, settings: &Settings) -> Vec<Section> {
-    blocks.iter_mut().for_each(promote);
-    let mut heads = heads(&blocks);
-    join_series(&mut blocks, &mut heads);
-    let mut outliner = Outliner {
-        settings,
-        path: Vec::new(),
-        done: Vec::new(),
-        pending: None,
-        joiner: Joiner::new(settings.passage_chars),
-    };
-    let mut at = 0;
-    while let Some(block) = blocks.get(at) {
-        let end = end_of(&blocks, at);
-        let below = blocks.get(at + 1..end).unwrap_or_default();
-        match heads.get(at).and_then(Option::as_ref) {
-            Some(head) if is_entry(block, head, heads.get(at + 1..end).unwrap_or_default()) => {
-                outliner.entry(block, head, below);
-                at = end;
-            }
-            head => {
-                outliner.plain(block, head);
-                at += 1;
-            }
-        }
-    }
-    outliner.finish()
-}
-
-/// Turns a paragraph that contains only a code (`Error code: 21211`) into a heading.
-fn promote(block: &mut DocumentBlock) {
-    if block.depth == FLOW
-        && let BlockKind::Prose(text) = &mut block.kind
-        && heads::sentence_head(text).is_some_and(|head| head.is_only_code())
-    {
-        *block = DocumentBlock { depth: BOLD_LINE, kind: BlockKind::Heading(std::mem::take(text)) };
-    }
-}
-
-/// Returns the codes that each block defines. Items and paragraphs do not define a code that has a heading of its own.
-fn heads(blocks: &[DocumentBlock]) -> Vec<Option<PassageHead>> {
-    let mut heads: Vec<Option<PassageHead>> = blocks.iter().map(DocumentBlock::head).collect();
-    let titles = blocks.iter().zip(&heads).filter(|(block, _)| matches!(block.kind, BlockKind::Heading(_)));
-    let titled: HashSet<String> = titles.filter_map(|(_, head)| Some(head.as_ref()?.codes.clone())).flatten().collect();
-    adopt(blocks, &mut heads);
-    join_siblings(blocks, &mut heads);
-    for (block, head) in blocks.iter().zip(&mut heads) {
+pub(crate) fn outline(blocks: Vec<DocumentBlock>, settings: &Settings) -> Vec<Section> {
+    let mut blocks: Vec<HeadedBlock> = blocks.into_iter().map(HeadedBlock::new).collect();
+    let titles = blocks.iter().filter(|block| block.is_heading()).filter_map(|block| block.head.as_ref());
+    let titled: HashSet<String> = titles.flat_map(|head| &head.codes).cloned().collect();
+    adopt(&mut blocks);
+    join_siblings(&mut blocks);
+    // Items and paragraphs do not define a code that has a heading of its own.
+    for HeadedBlock { block, head } in &mut blocks {
         if matches!(block.kind, BlockKind::Item(_) | BlockKind::Prose(_)) {
             head.take_if(|head| head.codes.iter().all(|code| titled.contains(code)));
         }
     }
-    heads
+    join_series(&mut blocks);
+    let joiner = Joiner::new(settings.passage_chars);
+    let mut outliner = Outliner { settings, path: Vec::new(), done: Vec::new(), pending: None, joiner };
+    let mut at = 0;
+    while let Some(HeadedBlock { block, head }) = blocks.get(at) {
+        let end = end_of(&blocks, at);
+        let below = &blocks[at + 1..end];
+        match head {
+            Some(head) if is_entry(block, head, below) => {
+                outliner.entry(block, head, below);
+                at = end;
+            }
+            head => {
+                outliner.plain(block, head.as_ref());
+                at += 1;
+            }
+        }
+    }
+    outliner.end_section();
+    outliner.done
 }
 
 /// Assigns the code in a line below (`Code: 21211`) to a heading without a code, if it is the only one.
-fn adopt(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
+fn adopt(blocks: &mut [HeadedBlock]) {
     for at in 0..blocks.len() {
-        let is_title =
-            matches!(blocks.get(at), Some(DocumentBlock { kind: BlockKind::Heading(_), depth }) if *depth < BOLD_LINE);
-        if !is_title || heads.get(at).is_some_and(Option::is_some) {
+        let title = &blocks[at];
+        if !title.is_heading() || title.block.depth >= BOLD_LINE || title.head.is_some() {
             continue;
         }
-        let below = heads.get(at + 1..end_of(blocks, at)).unwrap_or_default();
-        let first = below.iter().take(CODE_SEARCH_BLOCKS).flatten().find(|head| head.is_only_code()).cloned();
-        let only = below.iter().flatten().filter(|head| head.is_only_code()).nth(1).is_none();
-        if let (Some(first), true, Some(head)) = (first, only, heads.get_mut(at)) {
-            *head = Some(PassageHead { alone: false, ..first });
+        let below = &blocks[at + 1..end_of(blocks, at)];
+        let codes = below.iter().enumerate().filter_map(|(at, block)| Some((at, block.head.as_ref()?)));
+        let mut codes = codes.filter(|(_, head)| head.is_only_code());
+        if let (Some((distance, first)), None) = (codes.next(), codes.next())
+            && distance < CODE_SEARCH_BLOCKS
+        {
+            blocks[at].head = Some(PassageHead { alone: false, ..first.clone() });
         }
     }
 }
 
 /// Treats a heading that is a short number as a code if headings of the same level are codes (`7` beside `21211`).
-fn join_siblings(blocks: &[DocumentBlock], heads: &mut [Option<PassageHead>]) {
-    let mut strong = [0; BOLD_LINE + 1];
-    for (block, head) in blocks.iter().zip(heads.iter()) {
-        if head.as_ref().is_some_and(|head| head.strength == CodeLikelihood::Strong)
-            && let Some(count) = strong.get_mut(block.depth)
-        {
-            *count += 1;
+fn join_siblings(blocks: &mut [HeadedBlock]) {
+    let mut strong: HashMap<usize, usize> = HashMap::new();
+    for HeadedBlock { block, head } in &*blocks {
+        if head.as_ref().is_some_and(|head| head.strength == CodeLikelihood::Strong) {
+            *strong.entry(block.depth).or_default() += 1;
         }
     }
-    for (block, head) in blocks.iter().zip(heads) {
+    for HeadedBlock { block, head } in blocks {
         let BlockKind::Heading(title) = &block.kind else { continue };
-        if head.is_none() && strong.get(block.depth).is_some_and(|count| *count > 1) {
+        if head.is_none() && strong.get(&block.depth).is_some_and(|count| *count > 1) {
             *head = heads::number_head(title);
         }
     }
 }
 
 /// Treats list items or paragraphs of one section and depth as definitions if at least half of them start with codes.
-fn join_series(blocks: &mut [DocumentBlock], heads: &mut [Option<PassageHead>]) {
-    let mut members: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
+fn join_series(blocks: &mut [HeadedBlock]) {
+    let mut series: BTreeMap<(usize, usize, bool), Vec<usize>> = BTreeMap::new();
     let mut section = 0;
-    for (at, block) in blocks.iter().enumerate() {
+    for (at, HeadedBlock { block, .. }) in blocks.iter().enumerate() {
         match block.kind {
             BlockKind::Heading(_) => section = at,
-            BlockKind::Item(_) => members.entry((section, block.depth, true)).or_default().push(at),
-            BlockKind::Prose(_) => members.entry((section, block.depth, false)).or_default().push(at),
+            BlockKind::Item(_) => series.entry((section, block.depth, true)).or_default().push(at),
+            BlockKind::Prose(_) => series.entry((section, block.depth, false)).or_default().push(at),
             BlockKind::Row(_) | BlockKind::Code(_) => {}
         }
     }
-    for members in members.into_values() {
-        let begins = |at: &usize| match &blocks.get(*at)?.kind {
+    for members in series.into_values() {
+        let begins = |at: &usize| match &blocks[*at].block.kind {
             BlockKind::Item(text) | BlockKind::Prose(text) => heads::series_head(text).map(|head| (*at, head)),
             _ => None,
         };
@@ -151,26 +153,24 @@ fn join_series(blocks: &mut [DocumentBlock], heads: &mut [Option<PassageHead>]) 
             continue;
         }
         for (at, head) in found {
-            if let (Some(own), Some(block)) = (heads.get_mut(at), blocks.get_mut(at)) {
-                own.get_or_insert(head);
-                if let BlockKind::Prose(text) = &mut block.kind {
-                    block.kind = BlockKind::Item(std::mem::take(text));
-                }
+            let HeadedBlock { block, head: own } = &mut blocks[at];
+            own.get_or_insert(head);
+            if let BlockKind::Prose(text) = &mut block.kind {
+                block.kind = BlockKind::Item(std::mem::take(text));
             }
         }
     }
 }
 
 /// Returns the end of the blocks that belong to the block at `at`.
-fn end_of(blocks: &[DocumentBlock], at: usize) -> usize {
-    let depth = blocks.get(at).map_or(0, |block| block.depth);
-    let behind = blocks.iter().enumerate().skip(at + 1);
-    behind.take_while(|(_, block)| block.depth > depth).last().map_or(at + 1, |(last, _)| last + 1)
+fn end_of(blocks: &[HeadedBlock], at: usize) -> usize {
+    let deeper = blocks[at + 1..].iter().take_while(|below| below.block.depth > blocks[at].block.depth);
+    at + 1 + deeper.count()
 }
 
 /// Whether a block and the blocks below it form one entry. This is not the case if the blocks below define a list of
 /// codes at least as likely as its own.
-fn is_entry(block: &DocumentBlock, head: &PassageHead, below: &[Option<PassageHead>]) -> bool {
+fn is_entry(block: &DocumentBlock, head: &PassageHead, below: &[HeadedBlock]) -> bool {
     if matches!(block.kind, BlockKind::Prose(_))
         || head.strength == CodeLikelihood::Name && matches!(block.kind, BlockKind::Heading(_))
     {
@@ -178,8 +178,8 @@ fn is_entry(block: &DocumentBlock, head: &PassageHead, below: &[Option<PassageHe
     }
     // Below an HTTP status there may be the codes of all errors that have it.
     let least = if is_status(head) { head.strength.min(CodeLikelihood::Weak) } else { head.strength };
-    let mut others = below.iter().flatten().filter(|other| other.strength >= least && other.codes != head.codes);
-    others.nth(1).is_none()
+    let others = below.iter().filter_map(|below| below.head.as_ref());
+    others.filter(|other| other.strength >= least && other.codes != head.codes).nth(1).is_none()
 }
 
 /// Whether a head is an HTTP status of a failure.
@@ -211,13 +211,14 @@ impl PendingHeading {
 }
 
 impl Outliner<'_> {
-    fn entry(&mut self, block: &DocumentBlock, head: &PassageHead, below: &[DocumentBlock]) {
+    fn entry(&mut self, block: &DocumentBlock, head: &PassageHead, below: &[HeadedBlock]) {
         if matches!(block.kind, BlockKind::Heading(_)) {
             self.leave(block.depth);
         }
         self.pending.take_if(|pending| pending.is_context());
         self.begin();
         self.joiner.flush();
+        let below = below.iter().map(|below| &below.block);
         self.joiner.done.extend(entry(block, head, below, self.settings.entry_chars));
     }
 
@@ -269,10 +270,5 @@ impl Outliner<'_> {
             Some(last) if last.path == path => last.passages.extend(passages),
             _ => self.done.push(Section { path, passages, ..Section::default() }),
         }
-    }
-
-    fn finish(mut self) -> Vec<Section> {
-        self.end_section();
-        self.done
     }
 }
