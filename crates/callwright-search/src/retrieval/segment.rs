@@ -2,7 +2,6 @@
 
 use super::classifier::SegmentClassifier;
 use super::fusion::soft_sum;
-use super::mention::Mentions;
 use super::postings::{Posting, Postings, postings};
 use super::rows::VectorRows;
 use super::tokens::Term;
@@ -81,8 +80,8 @@ impl ToolSegment {
     }
 
     /// Returns the tools whose names a query mentions.
-    pub(super) fn mentioned(&self, mentions: &Mentions) -> impl Iterator<Item = usize> {
-        mentions.iter().flat_map(|name| {
+    pub(super) fn mentioned(&self, mentions: &[Term]) -> impl Iterator<Item = usize> {
+        mentions.iter().copied().flat_map(|name| {
             let begin = self.names.partition_point(|(term, _)| *term < name);
             let rest = self.names.get(begin..).unwrap_or_default();
             rest.iter().take_while(move |(term, _)| *term == name).map(|(_, position)| *position as usize)

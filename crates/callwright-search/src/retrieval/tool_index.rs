@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::classifier::ClassifiedRequest;
 use super::fusion::Fusion;
-use super::mention::Mentions;
+use super::mention::mentions;
 use super::postings::{Lexicon, Posting, lexicon};
 use super::rows::{RowQuery, VectorRows};
 use super::segment::ToolSegment;
@@ -207,7 +207,7 @@ struct ToolSearch<'a> {
 
 impl<'a> ToolSearch<'a> {
     fn new(index: &'a ToolIndex, query: &ToolQuery<'_>) -> Self {
-        let mentions = Mentions::find(query.text);
+        let mentions = mentions(query.text);
         let named = index.parts.iter().flat_map(|part| part.segment.mentioned(&mentions).map(|at| part.first + at));
         let mut named: Vec<usize> = named.collect();
         named.sort_unstable();

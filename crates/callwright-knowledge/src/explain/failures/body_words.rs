@@ -100,11 +100,19 @@ pub(crate) fn members<'a>(body: &'a Map<String, Value>, names: &[&str]) -> Vec<&
     body.iter().filter(|(key, _)| names.contains(&letters(key).as_str())).map(|(_, value)| value).collect()
 }
 
+/// Returns the texts of the members with one of these names.
+pub(crate) fn texts<'a>(body: &'a Map<String, Value>, names: &[&str]) -> impl Iterator<Item = &'a str> {
+    members(body, names).into_iter().filter_map(Value::as_str)
+}
+
 /// Returns the number of members that are results: not empty, and not typical of errors. A response with results is no
 /// error.
 pub(crate) fn substance(body: &Map<String, Value>) -> usize {
     let is_rpc = body.contains_key("jsonrpc");
-    body.iter().filter(|(name, value)| !is_empty(value) && !comes_with_errors(name, value, is_rpc)).count()
+    let is_result = |name: &str, value: &Value| {
+        !is_empty(value) && value != &Value::Bool(false) && !comes_with_errors(name, value, is_rpc)
+    };
+    body.iter().filter(|(name, value)| is_result(name, value)).count()
 }
 
 fn comes_with_errors(name: &str, value: &Value, is_rpc: bool) -> bool {
@@ -117,13 +125,14 @@ fn comes_with_errors(name: &str, value: &Value, is_rpc: bool) -> bool {
         || folded == "name" && value.as_str().is_some_and(|kind| kind.ends_with("Error") || kind.ends_with("Exception"))
 }
 
-fn is_empty(value: &Value) -> bool {
+/// Whether a value has no content.
+pub(crate) fn is_empty(value: &Value) -> bool {
     match value {
-        Value::Null | Value::Bool(false) => true,
+        Value::Null => true,
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) => members.is_empty(),
-        Value::Number(_) | Value::Bool(true) => false,
+        Value::Number(_) | Value::Bool(_) => false,
     }
 }
 

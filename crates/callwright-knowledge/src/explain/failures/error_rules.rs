@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::body_words::{
     has_reason, is_absent, is_code_name, is_error_code, is_error_code_name, member, members, scalar, states_reason,
-    substance,
+    substance, texts,
 };
 
 /// Name of a rule in traces, and whether a non-empty JSON object is an error by it.
@@ -24,8 +24,9 @@ pub(crate) const RULES: &[ErrorRule] = &[
         has_error && substance(body) <= 1
     }),
     ("error_text", |body| {
-        let errors = members(body, &["error", "exception", "fault"]).into_iter();
-        errors.filter_map(Value::as_str).any(|error| !is_absent(error)) && substance(body) == 0 && !succeeded(body)
+        texts(body, &["error", "exception", "fault"]).any(|error| !is_absent(error))
+            && substance(body) == 0
+            && !succeeded(body)
     }),
     ("error_flag", |body| {
         let flags = members(body, &["error", "iserror", "haserror", "failed"]);
@@ -49,9 +50,8 @@ pub(crate) const RULES: &[ErrorRule] = &[
             && (has_reason(body) && substance(body) <= 1 || substance(body) == 0)
     }),
     ("status_word", |body| {
-        let statuses = members(body, &["status", "result", "outcome", "stat"]).into_iter().filter_map(Value::as_str);
-        let mut statuses = statuses.map(str::to_ascii_lowercase);
-        statuses.any(|status| ["error", "fail", "failed", "failure"].contains(&status.as_str()))
+        let mut statuses = texts(body, &["status", "result", "outcome", "stat"]);
+        statuses.any(|status| matches!(&*status.to_ascii_lowercase(), "error" | "fail" | "failed" | "failure"))
             && substance(body) == 0
             && body.len() > 1
     }),
@@ -66,14 +66,13 @@ pub(crate) const RULES: &[ErrorRule] = &[
     }),
     ("error_message", |body| {
         let names = &["errormessage", "errmsg", "errormsg", "errordescription", "faultstring", "exceptionmessage"];
-        let messages = members(body, names).into_iter();
-        messages.filter_map(Value::as_str).any(|text| !is_absent(text))
+        texts(body, names).any(|text| !is_absent(text))
             && substance(body) <= 1
             && !body.iter().any(|(name, value)| is_error_code_name(name) && !is_error_code(value))
     }),
     ("exception_type", |body| {
-        let kinds = members(body, &["type", "errortype", "exception", "name", "exceptiontype", "typekey"]).into_iter();
-        kinds.filter_map(Value::as_str).any(is_exception_name) && states_reason(body) && substance(body) <= 1
+        let mut kinds = texts(body, &["type", "errortype", "exception", "name", "exceptiontype", "typekey"]);
+        kinds.any(is_exception_name) && states_reason(body) && substance(body) <= 1
     }),
     ("status_member", |body| {
         let named = members(body, &["status", "statuscode", "httpstatus", "httpstatuscode", "httpcode"]);

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::body_words::is_empty;
 use crate::explain::settings::EXAMINED_BYTES;
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_common::text::beginning_bytes;
@@ -66,16 +67,6 @@ fn same(one: &Value, other: &Value) -> bool {
 
 fn number(value: &Value) -> Option<f64> {
     value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        _ => false,
-    }
 }
 
 fn matches_text(expression: &LinearRegex, value: &Value) -> bool {

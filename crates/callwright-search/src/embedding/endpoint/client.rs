@@ -163,13 +163,11 @@ fn certificates(file: &str, base_dir: &Path) -> Result<Vec<reqwest::Certificate>
     if file.is_empty() {
         return Ok(Vec::new());
     }
-    read_certificates(&base_dir.join(file)).map_err(|reason| {
+    let unusable = |reason: String| {
         BuildError::setting("embedding.endpoint.ca_file", format!("no PEM certificates in `{file}`: {reason}"))
-    })
-}
-
-fn read_certificates(file: &Path) -> Result<Vec<reqwest::Certificate>, String> {
-    let pem = std::fs::read(file).map_err(|error| error.to_string())?;
-    let certificates = reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| request_failure(&error))?;
-    if certificates.is_empty() { Err("the file contains none".to_owned()) } else { Ok(certificates) }
+    };
+    let pem = std::fs::read(base_dir.join(file)).map_err(|error| unusable(error.to_string()))?;
+    let certificates =
+        reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unusable(request_failure(&error)))?;
+    if certificates.is_empty() { Err(unusable("the file contains none".to_owned())) } else { Ok(certificates) }
 }
