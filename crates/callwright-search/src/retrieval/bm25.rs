@@ -125,30 +125,18 @@ impl<Id> Bm25<Id> {
         let mut sums = vec![TermSums::default(); self.len()];
         let mut query_rarity = 0.0;
         for term in distinct_terms(query) {
-            query_rarity += self.add_term(term, &mut sums);
+            let postings = self.postings.of_term(term);
+            let rarity = rarity(self.len(), postings.len().max(1));
+            query_rarity += rarity;
+            for Posting { position, count } in postings {
+                let at = *position as usize;
+                let (Some(sum), Some(length)) = (sums.get_mut(at), self.lengths.get(at)) else { break };
+                let length_norm = Weights::USUAL.length_norm(length / self.mean_length.max(1.0));
+                sum.score += rarity * Weights::USUAL.saturated(*count, length_norm);
+                sum.rarity += rarity;
+            }
         }
-        Scores { sums, rarest: self.rarity(1), query_rarity }
-    }
-
-    /// Adds the score of one term to the texts that contain it; returns its inverse document frequency.
-    fn add_term(&self, term: Term, sums: &mut [TermSums]) -> f32 {
-        let postings = self.postings.of_term(term);
-        let rarity = self.rarity(postings.len().max(1));
-        for posting in postings {
-            let Some(sum) = sums.get_mut(posting.position as usize) else { break };
-            sum.score += rarity * self.saturation(posting);
-            sum.rarity += rarity;
-        }
-        rarity
-    }
-
-    fn rarity(&self, texts_with_term: usize) -> f32 {
-        rarity(self.ids.len(), texts_with_term)
-    }
-
-    fn saturation(&self, posting: &Posting) -> f32 {
-        let length = self.lengths.get(posting.position as usize).copied().unwrap_or_default();
-        Weights::USUAL.saturated(posting.count, Weights::USUAL.length_norm(length / self.mean_length.max(1.0)))
+        Scores { sums, rarest: rarity(self.len(), 1), query_rarity }
     }
 }
 

@@ -106,10 +106,12 @@ fn leading(text: &str) -> Option<Lead<'_>> {
         let Some((token, behind)) = token(rest) else { break };
         found.push(token);
         rest = behind.trim_start();
-        if names_the_same(&found, rest) {
+        if self::token(rest).is_some_and(|(next, _)| are_number_and_name(&token, &next)) {
             continue;
         }
-        let Some(next) = behind_joint(rest) else { break };
+        // A comma, a slash or an `or` joins codes.
+        let joint = [",", "/", "or ", "and ", "&"].iter().find_map(|joint| rest.strip_prefix(joint));
+        let Some(next) = joint.map(str::trim_start) else { break };
         // The text `21211, 21212: why` lists codes; `gone, but why` does not.
         if token_strength(&token).is_none_or(|strength| strength == CodeLikelihood::Name) || !next_is_code(next) {
             break;
@@ -192,21 +194,11 @@ fn ends_word(at: usize, character: char, text: &str) -> bool {
 }
 
 /// Whether a number is directly followed by a constant for the same error: `4711 NOT_FOUND`.
-fn names_the_same(found: &[HeadToken<'_>], rest: &str) -> bool {
-    let pair = found.last().zip(token(rest));
-    pair.is_some_and(|(number, (name, _))| are_number_and_name(number, &name))
-}
-
 fn are_number_and_name(number: &HeadToken<'_>, name: &HeadToken<'_>) -> bool {
     let constant = |text: &str| text.contains('_') && text.chars().all(|character| !character.is_lowercase());
     number.text.strip_prefix('-').unwrap_or(number.text).starts_with(|first: char| first.is_ascii_digit())
         && token_strength(number) == Some(CodeLikelihood::Strong)
         && constant(name.text)
-}
-
-/// Returns the text after a comma, a slash or an `or` between codes.
-fn behind_joint(text: &str) -> Option<&str> {
-    [",", "/", "or ", "and ", "&"].iter().find_map(|joint| text.strip_prefix(joint)).map(str::trim_start)
 }
 
 /// Strips a remark in brackets: `(query, required)`.

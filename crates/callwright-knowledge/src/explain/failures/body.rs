@@ -62,17 +62,11 @@ fn batch_failure(body: &Map<String, Value>) -> Option<Finding> {
     full.any(|list| list.iter().all(item_failed)).then_some(("all_items_failed", FailureEvidence::Form))
 }
 
+/// Whether an item is an error without the members that identify it, which a separate response would not have.
 fn item_failed(item: &Value) -> bool {
-    item.as_object().map(without_name).is_some_and(|item| matching_rule(&item).is_some())
-}
-
-/// Returns an item without the members that identify it, which a separate response would not have.
-fn without_name(item: &Map<String, Value>) -> Map<String, Value> {
-    let names = ["id", "index", "key", "row", "position"];
-    item.iter()
-        .filter(|(name, _)| !names.contains(&name.as_str()))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect()
+    let Some(mut item) = item.as_object().cloned() else { return false };
+    item.retain(|name, _| !matches!(name.as_str(), "id" | "index" | "key" | "row" | "position"));
+    matching_rule(&item).is_some()
 }
 
 fn array_failure(items: &[Value], levels: usize) -> Option<Finding> {

@@ -49,7 +49,12 @@ fn python(text: &str) -> Option<Value> {
                 while let Some(next) = characters.next_if(char::is_ascii_alphanumeric) {
                     word.push(next);
                 }
-                written.push_str(in_json(&word));
+                written.push_str(match word.as_str() {
+                    "None" => "null",
+                    "True" => "true",
+                    "False" => "false",
+                    other => other,
+                });
             }
             (Some(open), close) if open == close => {
                 quote = None;
@@ -61,15 +66,6 @@ fn python(text: &str) -> Option<Value> {
         }
     }
     serde_json::from_str(&written).ok()
-}
-
-fn in_json(word: &str) -> &str {
-    match word {
-        "None" => "null",
-        "True" => "true",
-        "False" => "false",
-        other => other,
-    }
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub(crate) struct Index {
     /// Passages by alternative spellings of the codes that they define.
     spellings: HashMap<String, Vec<usize>>,
     /// Number of entries for each shape of codes.
-    shapes: HashMap<CodeShape, usize>,
+    pub(crate) shapes: HashMap<CodeShape, usize>,
     pub(crate) units: DocumentUnits,
     /// Vectors of the passages, if there are any.
     pub(crate) vectors: Option<PassageVectors>,
@@ -92,11 +92,6 @@ impl Index {
 
     pub(crate) fn passage(&self, number: usize) -> Option<&IndexedPassage> {
         self.entries.get(number)
-    }
-
-    /// Returns the number of entries whose codes have a shape.
-    pub(crate) fn entries_of_shape(&self, shape: CodeShape) -> usize {
-        self.shapes.get(&shape).copied().unwrap_or_default()
     }
 
     /// Embeds the first `limit` passages.

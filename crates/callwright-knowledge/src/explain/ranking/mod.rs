@@ -175,8 +175,11 @@ impl<'a> PassageRanking<'a> {
         for CandidateCode { name, evidence, .. } in &self.query.codes {
             let mentions: Vec<_> = self.index.named(name).collect();
             let definitions = mentions.iter().filter(|named| named.defines).count();
-            let only_mentioned =
-                mentions.len() <= FEW_MENTIONS && definitions == 0 && identifies_error(name, *evidence);
+            // A number may also be a quantity or the cause of another entry.
+            let only_mentioned = definitions == 0
+                && mentions.len() <= FEW_MENTIONS
+                && *evidence == CodeEvidence::Member
+                && shape_of(name).is_some_and(|shape| shape != CodeShape::Number);
             for named in mentions {
                 let weight = if only_mentioned { MENTIONED_ALONE } else { code_weight(*evidence, named.defines) };
                 let weight = if definitions >= MANY_DEFINITIONS { weight.min(GENERIC_CODE) } else { weight };
@@ -243,7 +246,8 @@ impl<'a> PassageRanking<'a> {
         let likeness = defining().map(|weights| weights.likeness).fold(0.0, f32::max);
         let named = self.query.codes.iter().filter(|code| code.is_named);
         let mut shapes = named.filter_map(|code| shape_of(&code.name));
-        let is_catalogued = shapes.any(|shape| self.index.entries_of_shape(shape) >= LEAST_CATALOGUE);
+        let is_catalogued =
+            shapes.any(|shape| self.index.shapes.get(&shape).is_some_and(|entries| *entries >= LEAST_CATALOGUE));
         let is_sibling = !is_documented && is_sibling_of(&self.query.messages, compared);
         CodeFacts { is_documented, is_unknown: !is_documented && is_catalogued, likeness, is_sibling }
     }
@@ -304,11 +308,6 @@ impl<'a> PassageRanking<'a> {
         let mut codes = self.query.codes.iter().filter(|code| code.evidence >= CodeEvidence::Derived);
         codes.any(|code| shape_of(&code.name) == Some(shape))
     }
-}
-
-/// Whether a mention of a code identifies the error; a number may also be a quantity or the cause of another entry.
-fn identifies_error(name: &str, evidence: CodeEvidence) -> bool {
-    evidence == CodeEvidence::Member && shape_of(name).is_some_and(|shape| shape != CodeShape::Number)
 }
 
 /// Whether the passage may explain an outcome of this status. Passages about another response are excluded, and so are

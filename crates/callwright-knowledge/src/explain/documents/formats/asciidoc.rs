@@ -11,7 +11,7 @@ pub(crate) fn asciidoc(text: &str) -> Vec<DocumentBlock> {
     let mut lines = text.lines().map(str::trim_end);
     while let Some(line) = lines.next() {
         if is_code_fence(line) {
-            skip_to(&mut lines, line);
+            lines.by_ref().find(|end| *end == line);
             reader.blank();
         } else if let Some(table) = AsciidocTable::begins(line, &reader.options) {
             reader.table(table, &mut lines, line);
@@ -21,15 +21,6 @@ pub(crate) fn asciidoc(text: &str) -> Vec<DocumentBlock> {
     }
     reader.end_lists();
     reader.writer.finish()
-}
-
-/// Skips a delimited block.
-fn skip_to<'a>(lines: &mut impl Iterator<Item = &'a str>, delimiter: &str) {
-    for line in lines {
-        if line == delimiter {
-            return;
-        }
-    }
 }
 
 /// Whether a line delimits code, literal text, a comment or raw content.

@@ -118,8 +118,10 @@ impl JsonBlockReader {
 
     fn list(&mut self, name: &str, elements: &[Value], level: usize) {
         self.heading(name, level);
-        let rows: Option<Vec<Vec<String>>> =
-            elements.iter().map(|element| Some(cells_of(element.as_array()?))).collect();
+        let rows: Option<Vec<Vec<String>>> = elements
+            .iter()
+            .map(|element| Some(element.as_array()?.iter().take(MAX_COLUMNS).map(texts_of).collect()))
+            .collect();
         match rows {
             // An array of arrays is a table.
             Some(rows) => {
@@ -155,10 +157,6 @@ impl JsonBlockReader {
             self.blocks.push(DocumentBlock { depth: level.max(1), kind: BlockKind::Heading(name) });
         }
     }
-}
-
-fn cells_of(row: &[Value]) -> Vec<String> {
-    row.iter().take(MAX_COLUMNS).map(texts_of).collect()
 }
 
 fn at_flow(kind: BlockKind) -> DocumentBlock {
