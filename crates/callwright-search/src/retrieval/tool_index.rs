@@ -84,13 +84,6 @@ pub struct ClosestText {
     pub cosine: f32,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct ScoredTool {
-    position: usize,
-    score: f32,
-    named: bool,
-}
-
 impl ToolIndex {
     /// Creates an index of the tools of all segments, in order.
     pub fn new(segments: impl IntoIterator<Item = Arc<ToolSegment>>, fusion: Fusion) -> Self {
@@ -186,11 +179,13 @@ impl ToolIndex {
     }
 
     fn search_among(&self, query: &ToolQuery<'_>, k: usize, finalists: usize) -> Vec<RankedTool> {
-        let search = ToolSearch::new(self, query);
-        let mut scored = search.scored(finalists);
-        keep_best(&mut scored, k);
-        scored.sort_unstable_by(order);
-        scored.iter().map(|scored| search.ranked(scored)).collect()
+        let mut ranked = ToolSearch::new(self, query).ranked(finalists);
+        if k < ranked.len() {
+            ranked.select_nth_unstable_by(k, order);
+            ranked.truncate(k);
+        }
+        ranked.sort_unstable_by(order);
+        ranked
     }
 }
 
@@ -220,25 +215,25 @@ impl<'a> ToolSearch<'a> {
 
     /// Returns the tools that have something in common with the query, with exact scores. If there are more than
     /// `finalists` tools, only the best ones by the approximate score.
-    fn scored(&self, finalists: usize) -> Vec<ScoredTool> {
-        let mut scored = Vec::new();
+    fn ranked(&self, finalists: usize) -> Vec<RankedTool> {
+        let mut ranked = Vec::new();
         if self.classified.as_ref().is_some_and(ClassifiedRequest::is_of_no_tool) {
             for position in &self.named {
-                scored.extend(self.part_of(*position).and_then(|part| self.exact(part, *position)));
+                ranked.extend(self.part_of(*position).and_then(|part| self.exact(part, *position)));
             }
-            return scored;
+            return ranked;
         }
         if let Some(vector) = self.vector.as_ref().filter(|_| finalists < self.index.len()) {
             for position in self.finalists(vector, finalists) {
                 let part = self.part_of(position);
-                scored.extend(part.and_then(|part| self.exact(part, position)));
+                ranked.extend(part.and_then(|part| self.exact(part, position)));
             }
-            return scored;
+            return ranked;
         }
         for part in &self.index.parts {
-            scored.extend(part.positions().filter_map(|position| self.exact(part, position)));
+            ranked.extend(part.positions().filter_map(|position| self.exact(part, position)));
         }
-        scored
+        ranked
     }
 
     /// Returns the best tools by the signs of their vectors and their words, and those that are named, sorted.
@@ -267,39 +262,33 @@ impl<'a> ToolSearch<'a> {
         finalists
     }
 
-    /// Returns the exact score of a tool; `None` if it has nothing in common with the query.
-    fn exact(&self, part: &IndexPart, position: usize) -> Option<ScoredTool> {
-        let (words, named) = (self.words_of(position), self.is_named(position));
-        let Some(vector) = &self.vector else {
-            let score = self.with_margin(position, self.index.score_by_words(part, position, words));
-            let is_related = named || words > 0.0 || self.margin(position).is_some_and(|margin| margin > 0.0);
-            return is_related.then_some(ScoredTool { position, score, named });
+    /// Returns a tool with its exact score; `None` if it has nothing in common with the query.
+    fn exact(&self, part: &IndexPart, position: usize) -> Option<RankedTool> {
+        let (words, margin) = (self.words_of(position), self.margin(position));
+        let named = self.named.binary_search(&position).is_ok();
+        let mut why = ScoreParts { named, words, margin, ..ScoreParts::default() };
+        let score = match &self.vector {
+            None => self.index.score_by_words(part, position, words),
+            Some(vector) => {
+                why.meaning = part.rows(vector).map(|rows| {
+                    let mut texts = 0..;
+                    let closeness = rows.closeness(vector, position - part.first).inspect(|(cosine, _)| {
+                        let pattern = texts.next().and_then(|at: usize| at.checked_sub(1));
+                        if why.closest.is_none_or(|closest: ClosestText| *cosine >= closest.cosine) {
+                            why.closest = Some(ClosestText { pattern, cosine: *cosine });
+                        }
+                    });
+                    self.index.fusion.meaning(closeness)
+                });
+                self.index.fusion.score(why.meaning.unwrap_or_default(), words)
+            }
         };
-        let mut nearest = 0.0_f32;
-        let meaning = part.rows(vector).map_or(0.0, |rows| {
-            let closeness = rows.closeness(vector, position - part.first);
-            self.index.fusion.meaning(closeness.inspect(|(cosine, _)| nearest = nearest.max(*cosine)))
-        });
-        let score = self.with_margin(position, self.index.fusion.score(meaning, words));
-        (named || words > 0.0 || nearest > 0.0).then_some(ScoredTool { position, score, named })
-    }
-
-    fn ranked(&self, scored: &ScoredTool) -> RankedTool {
-        let ScoredTool { position, score, named } = *scored;
-        let closeness: Option<Vec<(f32, f32)>> = self.closeness(position);
-        let meaning = closeness.as_ref().map(|texts| self.index.fusion.meaning(texts.iter().copied()));
-        let closest = closeness.and_then(|texts| closest(texts.into_iter()));
-        RankedTool {
-            position,
-            score,
-            why: ScoreParts { named, words: self.words_of(position), meaning, closest, margin: self.margin(position) },
-        }
-    }
-
-    /// Returns cosine and weight of each text of a tool, if its vectors are comparable with the query's.
-    fn closeness(&self, position: usize) -> Option<Vec<(f32, f32)>> {
-        let (vector, part) = (self.vector.as_ref()?, self.part_of(position)?);
-        Some(part.rows(vector)?.closeness(vector, position - part.first).collect())
+        let is_similar = match self.vector {
+            Some(_) => why.closest.is_some_and(|closest| closest.cosine > 0.0),
+            None => margin.is_some_and(|margin| margin > 0.0),
+        };
+        let score = self.with_margin(position, score);
+        (named || words > 0.0 || is_similar).then_some(RankedTool { position, score, why })
     }
 
     /// Returns the margin of a tool by the classifier, if there is one.
@@ -314,10 +303,6 @@ impl<'a> ToolSearch<'a> {
 
     fn words_of(&self, position: usize) -> f32 {
         self.words.get(position).copied().unwrap_or_default()
-    }
-
-    fn is_named(&self, position: usize) -> bool {
-        self.named.binary_search(&position).is_ok()
     }
 
     fn part_of(&self, position: usize) -> Option<&'a IndexPart> {
@@ -338,21 +323,8 @@ impl IndexPart {
     }
 }
 
-fn closest(texts: impl Iterator<Item = (f32, f32)>) -> Option<ClosestText> {
-    let (at, (cosine, _)) = texts.enumerate().max_by(|(_, (left, _)), (_, (right, _))| left.total_cmp(right))?;
-    Some(ClosestText { pattern: at.checked_sub(1), cosine })
-}
-
-/// Keeps the `count` best, in any order.
-fn keep_best(scored: &mut Vec<ScoredTool>, count: usize) {
-    if count < scored.len() {
-        scored.select_nth_unstable_by(count, order);
-        scored.truncate(count);
-    }
-}
-
 /// Orders better results first.
-fn order(left: &ScoredTool, right: &ScoredTool) -> Ordering {
-    let better = right.named.cmp(&left.named).then(right.score.total_cmp(&left.score));
+fn order(left: &RankedTool, right: &RankedTool) -> Ordering {
+    let better = right.why.named.cmp(&left.why.named).then(right.score.total_cmp(&left.score));
     better.then(left.position.cmp(&right.position))
 }
