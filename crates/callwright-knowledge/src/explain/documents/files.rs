@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
-use super::formats::format::documentation_endings;
-use super::formats::format::is_documentation;
+use super::formats::format::{documentation_endings, is_documentation};
 use callwright_common::yaml::YamlProblem;
 
 /// Characters that make a path a glob.
