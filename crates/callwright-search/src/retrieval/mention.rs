@@ -9,6 +9,10 @@ const LONGEST_QUOTED: usize = 128;
 /// `getWeather`, `user.login`, `S3`), text in quotation marks or backticks, and words in call notation (`search(`).
 /// Plain words are no mention: a request for the weather does not name the tool `weather`.
 pub(super) fn mentions(text: &str) -> Vec<Term> {
+    names(text).into_iter().map(Term::of).collect()
+}
+
+fn names(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find(is_of_name) {
@@ -27,5 +31,36 @@ pub(super) fn mentions(text: &str) -> Vec<Term> {
     }
     found.sort_unstable();
     found.dedup();
-    found.into_iter().map(Term::of).collect()
+    found
+}
+
+fn is_of_name(character: char) -> bool {
+    character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | ':' | '/')
+}
+
+/// Whether it looks like an identifier: with an underscore, a dot, a digit, or a capital after a small letter.
+fn is_identifier(name: &str) -> bool {
+    let mut letters = name.chars().zip(name.chars().skip(1));
+    name.contains(|character: char| matches!(character, '_' | '.' | ':' | '/') || character.is_ascii_digit())
+        || letters.any(|(before, letter)| before.is_lowercase() && letter.is_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_distinguished_from_words() {
+        assert_eq!(
+            names("Use get_weather, then user.login. Or listUsers!"),
+            ["get_weather", "listUsers", "user.login"]
+        );
+        assert_eq!(names("What is the weather at the check-in?"), Vec::<&str>::new());
+        assert_eq!(
+            names("call search(x) and `weather` or \"Text classification\""),
+            ["Text classification", "search", "weather"]
+        );
+        assert_eq!(names("ends with an open ` mark... "), ["mark..."]);
+        assert_eq!(names(""), Vec::<&str>::new());
+    }
 }

@@ -99,7 +99,7 @@ fn is_abbreviation(before: &str, next: &str) -> bool {
     let word = word.trim_start_matches(['(', '[', '"', '\'', '*']).to_lowercase();
     let initial = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     let next_is_number = next.starts_with(|first: char| first.is_ascii_digit());
-    if FINAL_ABBREVIATIONS.contains(&word) {
+    if FINAL_ABBREVIATIONS.contains(&word.as_str()) {
         return next_is_number;
     }
     initial || ABBREVIATIONS.contains(&word)

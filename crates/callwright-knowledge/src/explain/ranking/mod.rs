@@ -127,17 +127,17 @@ struct CodeFacts {
 }
 
 /// Query for a failure of one operation against its toolset's index.
-pub(crate) struct PassageRanking<'a> {
+pub(crate) struct PassageRanking<'a, 'q> {
     index: &'a Index,
-    operation: &'a str,
-    query: &'a FailureQuery,
+    operation: &'q str,
+    query: &'q FailureQuery,
     relevance: UnitRelevance,
     matches: BTreeMap<usize, PassageMatch>,
 }
 
-impl<'a> PassageRanking<'a> {
+impl<'a, 'q> PassageRanking<'a, 'q> {
     /// Finds the passages that define or mention a code of the failure.
-    pub(crate) fn new(index: &'a Index, operation: &'a str, query: &'a FailureQuery) -> Self {
+    pub(crate) fn new(index: &'a Index, operation: &'q str, query: &'q FailureQuery) -> Self {
         let relevance = index.units.relevance(operation);
         let mut ranking = Self { index, operation, query, relevance, matches: BTreeMap::new() };
         ranking.add_codes();
