@@ -130,7 +130,6 @@ mod tests {
     use std::sync::Mutex;
 
     use super::*;
-    use callwright_common::text::beginning;
     use callwright_store::StoreError;
 
     /// A text's hash and the bytes of its vector.

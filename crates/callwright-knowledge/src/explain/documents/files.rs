@@ -226,7 +226,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("CODES");
         fs::write(&path, "text").unwrap();
-        assert_eq!(named(&path).unwrap().files, [DocumentationFile { path, name: "CODES".into() }]);
+        assert_eq!(named(&path).unwrap().0, [DocumentationFile { path, name: "CODES".into() }]);
     }
 
     #[test]

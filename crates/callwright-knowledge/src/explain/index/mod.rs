@@ -297,6 +297,6 @@ mod tests {
         let settings = Settings { max_document_chars: 10, passage_chars: 5, ..Settings::default() };
         let mut builder = Index::builder(&settings);
         builder.add_operation("x", &[DocText { text: "it is ".repeat(1_000), source: String::new() }]);
-        assert_eq!(builder.build().units().operation("x"), Some(0..2));
+        assert_eq!(builder.build().units.operation("x"), Some(0..2));
     }
 }
