@@ -6,7 +6,7 @@ use crate::scanner::{CompiledTool, ToolSet};
 use callwright_types::tool_names::without_id_scope;
 
 /// Members that contain the tool's name.
-pub(in crate::repair) const NAMES: [&str; 11] = [
+pub(crate) const NAMES: [&str; 11] = [
     "name",
     "tool_name",
     "function_name",
@@ -21,7 +21,7 @@ pub(in crate::repair) const NAMES: [&str; 11] = [
 ];
 
 /// Members that contain the arguments.
-pub(in crate::repair) const ARGUMENTS: [&str; 18] = [
+pub(crate) const ARGUMENTS: [&str; 18] = [
     "arguments",
     "parameters",
     "args",
@@ -43,7 +43,7 @@ pub(in crate::repair) const ARGUMENTS: [&str; 18] = [
 ];
 
 /// Members that contain a call or a list of calls, and have only insignificant siblings.
-pub(in crate::repair) const WRAPPERS: [&str; 19] = [
+pub(crate) const WRAPPERS: [&str; 19] = [
     "tool_calls",
     "function_call",
     "function",
@@ -66,7 +66,7 @@ pub(in crate::repair) const WRAPPERS: [&str; 19] = [
 ];
 
 /// Members that may be beside a wrapper or a call, and do not identify the tool.
-pub(in crate::repair) const NEUTRAL: [&str; 23] = [
+pub(crate) const NEUTRAL: [&str; 23] = [
     "text",
     "id",
     "type",
@@ -93,7 +93,7 @@ pub(in crate::repair) const NEUTRAL: [&str; 23] = [
 ];
 
 /// Removes Markdown escapes from a name.
-pub(in crate::repair) fn clean(name: &str) -> String {
+pub(crate) fn clean(name: &str) -> String {
     // Tool names contain no angle bracket: the text after it is a remainder of a tag.
     let name = name.split('<').next().unwrap_or(name);
     name.trim().trim_end_matches("()").replace('\\', "")

@@ -9,7 +9,7 @@
 //! text.
 
 mod body;
-pub(in crate::repair) mod call_names;
+pub(crate) mod call_names;
 pub mod decision;
 mod effect;
 mod element;
@@ -18,7 +18,7 @@ mod folding;
 mod grammars;
 pub mod hold;
 mod layout;
-pub(in crate::repair) mod literal;
+pub(crate) mod literal;
 mod markers;
 mod no_call;
 mod notations;
@@ -27,10 +27,10 @@ mod plain;
 mod program;
 mod prose;
 mod python;
-pub(in crate::repair) mod reading;
+pub(crate) mod reading;
 pub mod reasoning;
 mod repetition;
-pub(in crate::repair) mod residue;
+pub(crate) mod residue;
 mod shape;
 mod statement;
 mod tag;
@@ -39,7 +39,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod verdict;
-pub(in crate::repair) mod written;
+pub(crate) mod written;
 
 use crate::scanner::ToolSet;
 use callwright_types::Diagnosis;

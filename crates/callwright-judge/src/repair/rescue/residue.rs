@@ -37,7 +37,7 @@ const MIN_FENCE: usize = 3;
 
 /// Finds the residue of a text of which the client has `sent` bytes. `is_copy` is whether calls of the text are copies of
 /// native ones.
-pub(in crate::repair) fn find(
+pub(crate) fn find(
     text: &str,
     sent: usize,
     tool_set: &ToolSet,

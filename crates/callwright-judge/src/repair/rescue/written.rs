@@ -13,7 +13,7 @@ const MAX_ENCODINGS: usize = 3;
 
 /// A call as it was written.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::repair) struct WrittenCall {
+pub(crate) struct WrittenCall {
     /// The tool's name, without quotes and escapes.
     pub(super) name: String,
     /// Positional arguments in order.
@@ -24,7 +24,7 @@ pub(in crate::repair) struct WrittenCall {
 
 /// Reason why a written call is not a call of an offered tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::repair) enum UnresolvedCall {
+pub(crate) enum UnresolvedCall {
     /// No offered tool has this name, in any spelling.
     Name(String),
     /// The arguments are ambiguous: too many positional ones, or two values for one name.
@@ -60,7 +60,7 @@ impl WrittenCall {
 
     /// Resolves the offered tool, and returns its name with the arguments as the text of a JSON object. Returns one
     /// call, or one for each object in `f({...}, {...})`.
-    pub(in crate::repair) fn resolve(
+    pub(crate) fn resolve(
         &self,
         tool_set: &ToolSet,
         expressions: Expressions,

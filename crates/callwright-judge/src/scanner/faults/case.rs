@@ -33,11 +33,11 @@ pub(super) fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) 
 
 /// Shared input of all checks of one call.
 pub(crate) struct FaultCase<'a> {
-    pub(in crate::scanner) call: &'a Call,
+    pub(crate) call: &'a Call,
     index: usize,
     pub(super) tool_set: &'a ToolSet,
-    pub(in crate::scanner) rules: &'a ScanRules,
-    pub(in crate::scanner) context: &'a Context<'a>,
+    pub(crate) rules: &'a ScanRules,
+    pub(crate) context: &'a Context<'a>,
     /// Arguments, if they could be parsed.
     pub(super) arguments: Option<&'a Value>,
     nearest: OnceCell<Vec<(&'a str, f64)>>,
@@ -79,12 +79,12 @@ impl<'a> FaultCase<'a> {
     }
 
     /// Whether the rules let this fault reject the call.
-    pub(in crate::scanner) fn blocks(&self, diagnosis: &Diagnosis) -> bool {
+    pub(crate) fn blocks(&self, diagnosis: &Diagnosis) -> bool {
         self.rules.faults.of(diagnosis.code).blocks() && !self.is_tolerated(diagnosis)
     }
 
     /// Lets the unknown parameter at `path` pass: it is only noted.
-    pub(in crate::scanner) fn tolerate(&self, path: Pointer) {
+    pub(crate) fn tolerate(&self, path: Pointer) {
         self.tolerated.borrow_mut().insert(path);
     }
 
@@ -109,7 +109,7 @@ impl<'a> FaultCase<'a> {
     }
 
     /// Whether a tool of the called name may exist although it is not in the tool set.
-    pub(in crate::scanner) fn may_exist(&self) -> bool {
+    pub(crate) fn may_exist(&self) -> bool {
         *self.may_exist.get_or_init(|| self.context.may_exist(self.tool_set, &self.call.name))
     }
 

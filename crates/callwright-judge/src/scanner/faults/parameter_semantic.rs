@@ -49,7 +49,7 @@ fn closest<'a>(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember
 
 /// Returns the unset parameter that is clearly the closest to the member with this diagnosis, if it takes the member's
 /// value.
-pub(in crate::scanner) fn fitting_parameter(
+pub(crate) fn fitting_parameter(
     case: &FaultCase<'_>,
     tool: &CompiledTool,
     member: &UnknownMember<'_>,

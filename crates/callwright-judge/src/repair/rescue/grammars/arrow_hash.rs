@@ -10,10 +10,7 @@ use crate::scanner::{CompiledTool, ToolSet};
 const CLOSES: [&str; 2] = ["[/TOOL_CALL]", "[/tool_call]"];
 
 /// Parses the hash between markers.
-pub(in crate::repair::rescue) fn marked(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn marked(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     if let Some(calls) = reader.attempt(|reader| bare(reader, tool_set)) {
         element::skip_end_tags(reader, &CLOSES);
         return Some(calls);
@@ -22,7 +19,7 @@ pub(in crate::repair::rescue) fn marked(
 }
 
 /// Parses consecutive hashes.
-pub(in crate::repair::rescue) fn bare(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn bare(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();

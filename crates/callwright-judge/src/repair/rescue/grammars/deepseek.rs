@@ -25,7 +25,7 @@ const WRITINGS: [[&str; 5]; 3] = [
     ],
 ];
 
-pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let rest = reader.rest();
     let writing = WRITINGS.iter().find(|[all, one, ..]| rest.starts_with(all) || rest.starts_with(one))?;
     let [begin_all, begin, separator, end, end_all] = *writing;

@@ -10,25 +10,19 @@ use crate::scanner::ToolSet;
 /// Parses `<invoke name="f"><parameter name="a">1</parameter></invoke>`, the elements of Claude, DeepSeek 3.2 and MiniMax
 /// with any wrapper, and `<use_mcp_tool>` of coding agents. Also parses `<function=name>{...}</function>` of Llama and
 /// functionary, and its variant with `<parameter=a>` elements of Qwen Coder.
-pub(in crate::repair::rescue) fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let calls = element::calls(reader, tool_set)?;
     element::closed(reader, calls)
 }
 
 /// Parses `<get_weather><city>Oslo</city></get_weather>`.
-pub(in crate::repair::rescue) fn named_after_tool(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn named_after_tool(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let call = element::named_after_tool(reader, tool_set)?;
     element::closed(reader, vec![call])
 }
 
 /// Parses `<tool_name>get_weather</tool_name>` followed by the arguments.
-pub(in crate::repair::rescue) fn behind_name(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn behind_name(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let mut calls = vec![element::behind_name(reader, tool_set)?];
     loop {
         element::skip_closes(reader);
@@ -48,19 +42,13 @@ pub(in crate::repair::rescue) fn behind_name(
 }
 
 /// Parses `<parameter=city>Oslo</parameter>`.
-pub(in crate::repair::rescue) fn arguments_alone(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn arguments_alone(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let call = element::arguments_alone(reader, tool_set)?;
     element::closed(reader, vec![call])
 }
 
 /// Parses `{"name": "get_weather", <parameter=city>Oslo</parameter>`.
-pub(in crate::repair::rescue) fn json_head(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn json_head(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let call = body::json_head(reader, tool_set)?;
     element::closed(reader, vec![call])
 }

@@ -22,10 +22,7 @@ const MAX_UNOPENED: usize = 1024;
 const MAX_DEPTH: usize = 32;
 
 /// Parses the calls between markers.
-pub(in crate::repair::rescue) fn marked(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn marked(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -45,7 +42,7 @@ pub(in crate::repair::rescue) fn marked(
 }
 
 /// Parses the call without markers.
-pub(in crate::repair::rescue) fn bare(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn bare(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     Some(vec![call(reader, tool_set)?])
 }
 

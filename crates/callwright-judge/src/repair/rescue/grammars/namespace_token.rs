@@ -15,7 +15,7 @@ const INVOKE: &str = "<invoke";
 /// Maximum depth of nested elements.
 const MAX_DEPTH: usize = 32;
 
-pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
     reader.take(OPEN);
     let mut calls = Vec::new();
     loop {

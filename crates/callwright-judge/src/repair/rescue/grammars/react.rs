@@ -24,7 +24,7 @@ const ENDS: [&str; 5] = ["Observation:", "Thought:", "✿RESULT✿", "✿RETURN�
 /// Action that reports the end of an agent's work, in letters only.
 const DONE: &str = "finalanswer";
 
-pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     reader.skip_space()?;
     let calls = match reader.peek()? {
         '[' | '{' => body::item(reader, tool_set)?,

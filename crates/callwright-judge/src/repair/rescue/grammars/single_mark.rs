@@ -10,10 +10,7 @@ use crate::scanner::names::CONTENT_TYPES;
 
 /// Parses `[TOOL_CALLS] [{...}]`, `[TOOL_CALLS]name[ARGS]{...}` of Mistral's later tokenizers, and `[TOOL_REQUEST]` of
 /// LM Studio.
-pub(in crate::repair::rescue) fn mistral(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn mistral(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     if reader.take("[TOOL_REQUEST]") {
         return body::read(reader, tool_set, &["[END_TOOL_REQUEST]"]);
     }
@@ -39,7 +36,7 @@ fn with_inner_marks(reader: &mut LiteralReader<'_>) -> Option<WrittenCall> {
 }
 
 /// Parses `>>>name` with the arguments on the next line, of functionary 3.
-pub(in crate::repair::rescue) fn turn(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn turn(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let mut calls = Vec::new();
     loop {
         let before = reader.at();
@@ -74,10 +71,7 @@ const MAX_HEADER: usize = 256;
 
 /// Parses `<|channel|>commentary to=functions.name<|message|>{...}<|call|>`, the harmony format of gpt-oss, and
 /// `to=functions.name` if the tokens were stripped.
-pub(in crate::repair::rescue) fn harmony(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn harmony(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let header = reader.rest().bytes().take(MAX_HEADER).position(|byte| byte == b'{')?;
     let head = reader.rest().get(..header)?;
     let recipient = head.find(RECIPIENT).map(|at| at + RECIPIENT.len());
@@ -103,10 +97,7 @@ pub(in crate::repair::rescue) fn harmony(
 
 /// Parses code or data after a prefix word: `<<function>>f(a=1)` of Gorilla and `functools[{...}]` of Firefunction and
 /// Phi. `Call: f(a=1)<bot_end>` of NexusRaven is parsed without markers.
-pub(in crate::repair::rescue) fn prefix_word(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn prefix_word(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     if reader.take("functools") {
         reader.skip_space()?;
         return python::sequence(reader, tool_set);
@@ -117,10 +108,7 @@ pub(in crate::repair::rescue) fn prefix_word(
 }
 
 /// Parses `<tool>name</tool><tool_input>{...}</tool_input>`, a notation of agents that parse XML.
-pub(in crate::repair::rescue) fn tool_input(
-    reader: &mut LiteralReader<'_>,
-    tool_set: &ToolSet,
-) -> Option<Vec<WrittenCall>> {
+pub(crate) fn tool_input(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let start = reader.at();
     reader.take("<tool>").then_some(())?;
     reader.skip_space()?;

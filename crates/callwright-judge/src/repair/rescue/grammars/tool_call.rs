@@ -19,7 +19,7 @@ const INLINE: &str = "seed:";
 /// Maximum number of bytes of prose between a start tag and the call after it.
 const MAX_PROSE: usize = 2048;
 
-pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let calls = between(reader, tool_set, MAX_DEPTH)?;
     element::closed(reader, calls)
 }

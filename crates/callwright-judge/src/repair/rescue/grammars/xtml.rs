@@ -19,7 +19,7 @@ const SEPARATOR: &str = "<|sep|>";
 /// Markers that end the whole message.
 const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"];
 
-pub(in crate::repair::rescue) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
+pub(crate) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
     reader.take(TOOLS);
     let mut calls = Vec::new();
     loop {

@@ -13,12 +13,12 @@ mod tests;
 mod unescaped;
 mod value;
 
-pub(in crate::repair) use reader::LiteralReader;
+pub(crate) use reader::LiteralReader;
 pub(super) use reader::Nesting;
-pub(in crate::repair) use value::{Literal, constant, object_json};
+pub(crate) use value::{Literal, constant, object_json};
 
 /// Returns the JSON text of the literal that `text` consists of; `None` for an expression, or if the text is ambiguous.
-pub(in crate::repair) fn whole_json(text: &str) -> Option<String> {
+pub(crate) fn whole_json(text: &str) -> Option<String> {
     let mut reader = LiteralReader::new(text, false);
     let value = reader.data()?;
     reader.skip_space()?;

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// A value as a model wrote it.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::repair) enum Literal {
+pub(crate) enum Literal {
     /// The value `null`, `None`, `nil` or `undefined`.
     Null,
     /// The value `true` or `True`, or their negation.
@@ -24,7 +24,7 @@ pub(in crate::repair) enum Literal {
 }
 
 impl Literal {
-    pub(in crate::repair) fn write(&self, out: &mut String) {
+    pub(crate) fn write(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
@@ -46,7 +46,7 @@ impl Literal {
     }
 
     /// Returns the members of an object.
-    pub(in crate::repair) fn members(&self) -> Option<&[(String, Literal)]> {
+    pub(crate) fn members(&self) -> Option<&[(String, Literal)]> {
         match self {
             Self::Object(members) => Some(members),
             _ => None,
@@ -54,12 +54,12 @@ impl Literal {
     }
 
     /// Returns the member of this name, if the value is an object that has one.
-    pub(in crate::repair) fn member(&self, name: &str) -> Option<&Literal> {
+    pub(crate) fn member(&self, name: &str) -> Option<&Literal> {
         self.members()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     /// Returns the first name or expression in the value.
-    pub(in crate::repair) fn expression(&self) -> Option<&str> {
+    pub(crate) fn expression(&self) -> Option<&str> {
         match self {
             // A number with leading zeros, such as `07`, is valid in no language. The schema determines its meaning.
             Self::Source(source) => {
@@ -71,7 +71,7 @@ impl Literal {
         }
     }
 
-    pub(in crate::repair) fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),
             _ => None,
@@ -80,7 +80,7 @@ impl Literal {
 }
 
 /// Returns the value of a word that is a constant of JSON or of a programming language.
-pub(in crate::repair) fn constant(word: &str) -> Option<Literal> {
+pub(crate) fn constant(word: &str) -> Option<Literal> {
     match word {
         "true" | "True" | "TRUE" => Some(Literal::Bool(true)),
         "false" | "False" | "FALSE" => Some(Literal::Bool(false)),
@@ -90,7 +90,7 @@ pub(in crate::repair) fn constant(word: &str) -> Option<Literal> {
 }
 
 /// Formats the members as a JSON object.
-pub(in crate::repair) fn object_json<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>) -> String {
+pub(crate) fn object_json<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>) -> String {
     let mut out = String::new();
     write_object(members, &mut out);
     out

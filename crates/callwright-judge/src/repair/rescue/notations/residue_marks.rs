@@ -29,11 +29,11 @@ enum Mark {
 
 /// Consecutive marks at the end of a text, with white space between them.
 #[derive(Debug, Default)]
-pub(in crate::repair::rescue) struct MarkRun {
+pub(crate) struct MarkRun {
     /// Positions of the marks, from right to left.
-    pub(in crate::repair::rescue) starts: Vec<usize>,
+    pub(crate) starts: Vec<usize>,
     /// Position of the last mark if only its beginning is there.
-    pub(in crate::repair::rescue) cut: Option<usize>,
+    pub(crate) cut: Option<usize>,
 }
 
 /// Marks of all notations, as they are spelt. Marks that are words or code fences are no residue.
@@ -81,7 +81,7 @@ fn mark_at(text: &str) -> Option<Mark> {
 }
 
 /// Returns the run of marks that extends to the end of `text`. `other` returns the length of another mark.
-pub(in crate::repair::rescue) fn run(text: &str, other: impl Fn(&str) -> Option<usize>) -> MarkRun {
+pub(crate) fn run(text: &str, other: impl Fn(&str) -> Option<usize>) -> MarkRun {
     let end = text.trim_end().len();
     let first = text.ceil_char_boundary(end.saturating_sub(MAX_RUN));
     let (mut from, mut misses, mut run) = (end, 0, MarkRun::default());
@@ -112,7 +112,7 @@ pub(in crate::repair::rescue) fn run(text: &str, other: impl Fn(&str) -> Option<
 }
 
 /// Returns the position from which the end of a streamed text may be marks.
-pub(in crate::repair::rescue) fn tail(text: &str) -> usize {
+pub(crate) fn tail(text: &str) -> usize {
     run(text, |_| None).starts.last().copied().unwrap_or(text.len())
 }
 

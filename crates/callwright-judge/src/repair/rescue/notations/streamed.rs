@@ -7,7 +7,7 @@ use crate::repair::rescue::markers::REASONING;
 
 /// Meaning of a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::repair::rescue) enum HoldMarkKind {
+pub(crate) enum HoldMarkKind {
     /// A call follows.
     Call,
     /// A call follows if a tool's name or a bracket does; else the marker is a common word.
@@ -20,15 +20,15 @@ pub(in crate::repair::rescue) enum HoldMarkKind {
 
 /// A marker for streamed texts.
 #[derive(Debug)]
-pub(in crate::repair::rescue) struct HoldMark {
-    pub(in crate::repair::rescue) text: &'static str,
-    pub(in crate::repair::rescue) kind: HoldMarkKind,
+pub(crate) struct HoldMark {
+    pub(crate) text: &'static str,
+    pub(crate) kind: HoldMarkKind,
     /// Whether the marker counts only at the start of a line.
-    pub(in crate::repair::rescue) begins_line: bool,
+    pub(crate) begins_line: bool,
 }
 
 /// The markers of all notations, and those of reasoning.
-pub(in crate::repair::rescue) static HOLD_MARKS: LazyLock<Vec<HoldMark>> = LazyLock::new(|| {
+pub(crate) static HOLD_MARKS: LazyLock<Vec<HoldMark>> = LazyLock::new(|| {
     let mut all = Vec::new();
     for notation in &NOTATIONS {
         let kind = match notation.strength {
@@ -49,7 +49,7 @@ pub(in crate::repair::rescue) static HOLD_MARKS: LazyLock<Vec<HoldMark>> = LazyL
 });
 
 /// First bytes of the markers that count at any position.
-pub(in crate::repair::rescue) static FIRST_BYTES: LazyLock<[bool; 256]> = LazyLock::new(|| {
+pub(crate) static FIRST_BYTES: LazyLock<[bool; 256]> = LazyLock::new(|| {
     let mut bytes = [false; 256];
     for first in HOLD_MARKS.iter().filter(|mark| !mark.begins_line).filter_map(|mark| mark.text.bytes().next()) {
         bytes[usize::from(first)] = true;

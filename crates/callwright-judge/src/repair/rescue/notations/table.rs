@@ -29,7 +29,7 @@ const RESERVED: Notation = Notation {
 };
 
 #[rustfmt::skip]
-pub(in crate::repair::rescue) static NOTATIONS: [Notation; 28] = [
+pub(crate) static NOTATIONS: [Notation; 28] = [
     Notation {
         name: "tool_call",
         open: &[

@@ -54,7 +54,7 @@ pub(super) fn is_reported(case: &FaultCase<'_>, arguments: &Value) -> bool {
     case.rules.faults.of(FaultCode::Circle) != Action::Off && find(case, arguments).is_some()
 }
 
-pub(in crate::scanner::faults) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
+pub(crate) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     find(case, arguments).map(|circle| diagnose(case, &circle)).into_iter().collect()
 }
 

@@ -67,7 +67,7 @@ impl<'a> Thread<'a> {
 
 /// Parses the name of a member (`"key":`, `key:`) or of an argument (`key=`). Returns the name and the position of its
 /// value.
-pub(in super::super) fn name_at(text: &str, at: usize, is_call: bool) -> Option<(&str, usize)> {
+pub(crate) fn name_at(text: &str, at: usize, is_call: bool) -> Option<(&str, usize)> {
     let rest = text.get(at..)?;
     let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'));
     let inner = rest.get(usize::from(quote.is_some())..)?;
