@@ -39,7 +39,8 @@ pub struct FoundTool<'a> {
 }
 
 impl Relevance {
-    /// Maximum number of tools to rank for a request.
+    /// Maximum number of tools to rank for a request, or of names to compare with one. Requests rarely offer more, and the
+    /// limit bounds the cost of a hostile list.
     pub const MAX_RANKED: usize = 1_000;
 
     /// Creates scores from word matches, best first. Tools that are left out score 0. `coverage` is the share of the

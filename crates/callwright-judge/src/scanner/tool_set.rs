@@ -38,8 +38,8 @@ pub struct ToolSet {
     owners: OnceLock<HashMap<String, Vec<usize>>>,
 }
 
-/// Maximum number of tools to record per parameter name: those that a message names, and the called tool.
-const MAX_OWNERS: usize = 8;
+/// Maximum number of other tools with a parameter that a message names.
+pub(crate) const MAX_OWNERS: usize = 3;
 
 /// Maximum number of further tools with one name.
 const MAX_NAMESAKES: usize = 64;
@@ -310,7 +310,8 @@ impl ToolSet {
             for (index, tool) in self.tools.iter().enumerate() {
                 for name in tool.compiled().shape.root().into_iter().flat_map(|root| root.members.keys()) {
                     let of_name = owners.entry(name.clone()).or_default();
-                    if of_name.len() < MAX_OWNERS {
+                    // One of them may be the called tool.
+                    if of_name.len() <= MAX_OWNERS {
                         of_name.push(index);
                     }
                 }

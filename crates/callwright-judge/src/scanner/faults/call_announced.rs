@@ -3,17 +3,10 @@
 //! The check looks for punctuation, not for phrases, so it works in every language: the last line ends with a colon or
 //! an ellipsis. This is weak evidence, so the fault is off by default and, if enabled, is only recorded.
 
-use serde::Serialize;
+use serde_json::json;
 
-use super::case::{CallFreeAnswer, of_answer, quoted};
+use super::case::{CallFreeAnswer, quoted};
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts about the announcement.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Last line of the answer.
-    line: String,
-}
 
 /// Colons and ellipses in ASCII, typographic and full-width form.
 const MARKS: [&str; 5] = [":", "\u{ff1a}", "...", "\u{2026}", "\u{fe30}"];
@@ -24,7 +17,7 @@ pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {
         return None;
     }
     let message = "the answer ends where it announces something, without a call";
-    Some(of_answer(FaultCode::CallAnnounced, message, &Facts { line: quoted(line) }))
+    Some(Diagnosis::new(FaultCode::CallAnnounced, 0, message, json!({ "line": quoted(line) })))
 }
 
 #[cfg(test)]

@@ -5,11 +5,11 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::scanner::context::Context;
 use crate::scanner::names::NameList;
+use crate::scanner::relevance::Relevance;
 use crate::scanner::tool_set::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
@@ -23,12 +23,6 @@ pub struct CallFreeAnswer<'a> {
     pub text: &'a str,
     /// Whether the answer has reasoning content.
     pub reasoned: bool,
-}
-
-/// Creates the diagnosis of an answer without a call.
-pub(super) fn of_answer(code: FaultCode, message: &str, facts: &impl Serialize) -> Diagnosis {
-    let facts = serde_json::to_value(facts).unwrap_or_default();
-    Diagnosis::new(code, 0, message, facts)
 }
 
 /// Shared input of all checks of one call.
@@ -50,14 +44,11 @@ pub(crate) struct FaultCase<'a> {
 /// Allowed values of an enum, and its strings prepared for comparison.
 type OptionNames = (Arc<Value>, Rc<NameList>);
 
-/// Maximum number of enums whose prepared strings are cached while one call is scanned.
-const MAX_OPTION_LISTS: usize = 32;
-
 /// Maximum number of characters of a name or value that a message or fact quotes.
 const MAX_QUOTED: usize = 100;
 
-/// Maximum number of similar tool names to report.
-const MAX_NEAREST: usize = 10;
+/// Maximum number of similar tool names, or of values, to report.
+pub(crate) const MAX_NEAREST: usize = 10;
 
 impl<'a> FaultCase<'a> {
     /// Creates the input for the call at `index` of an answer.
@@ -102,9 +93,7 @@ impl<'a> FaultCase<'a> {
             return Rc::clone(names);
         }
         let names = Rc::new(read());
-        if kept.len() < MAX_OPTION_LISTS {
-            kept.push((Arc::clone(options), Rc::clone(&names)));
-        }
+        kept.push((Arc::clone(options), Rc::clone(&names)));
         names
     }
 
@@ -118,15 +107,8 @@ impl<'a> FaultCase<'a> {
         self.nearest.get_or_init(|| self.tool_set.nearest(&self.call.name, MAX_NEAREST))
     }
 
-    pub(super) fn diagnosis(
-        &self,
-        code: FaultCode,
-        path: Pointer,
-        message: String,
-        facts: &impl Serialize,
-    ) -> Diagnosis {
-        // Facts are structs of strings, numbers and lists, so serialization does not fail.
-        let facts = serde_json::to_value(facts).unwrap_or_default();
+    /// Creates a diagnosis; `facts` are the variables of the fault's feedback template.
+    pub(super) fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: Value) -> Diagnosis {
         Diagnosis { path, ..Diagnosis::new(code, self.index, message, facts) }
     }
 }
@@ -143,10 +125,6 @@ pub(super) fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
         format!("`{}` at `{}`", quoted(tool.name()), quoted(object.as_str()))
     }
 }
-
-/// Maximum number of candidates for semantic comparison. Requests rarely offer more, and the limit bounds the cost of a
-/// hostile list.
-const MAX_COMPARED: usize = 1_000;
 
 /// Minimum lead in semantic similarity of the best candidate over the second. Opposites (`start`, `end`) and siblings
 /// (`get_user`, `list_users`) are nearly as similar to a name as its intended meaning (docs/benchmarks/judging.md,
@@ -174,7 +152,7 @@ pub(super) fn closest_in_meaning<'a>(
     fitting: impl Fn(&str) -> bool,
 ) -> Option<&'a str> {
     let similarity = case.context.similarity?;
-    let candidates: Vec<&'a str> = candidates.into_iter().take(MAX_COMPARED).collect();
+    let candidates: Vec<&'a str> = candidates.into_iter().take(Relevance::MAX_RANKED).collect();
     let similarities = similarity.similarities(name, &candidates);
     let known = candidates.into_iter().zip(similarities);
     let mut ranked: Vec<(&'a str, f64)> = known.filter_map(|(candidate, alike)| Some((candidate, alike?))).collect();

@@ -3,35 +3,14 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{FaultCase, clear, quoted};
+use crate::scanner::Relevance;
 use crate::scanner::names::NameList;
-use crate::scanner::schema::{SchemaRule, Violation};
+use crate::scanner::schema::{MAX_LISTED, SchemaRule, Violation};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// JSON text of the value, shortened.
-    value: String,
-    /// Violated schema keyword.
-    keyword: &'static str,
-    /// Description of the constraint, such as `must be at least 1`.
-    rule: String,
-    /// JSON texts of the allowed values, if the keyword is `enum`.
-    options: Vec<String>,
-    /// Description of the parameter in its schema.
-    description: String,
-}
-
-/// Maximum number of allowed values to list.
-const MAX_OPTIONS: usize = 30;
-
-/// Maximum number of allowed values to compare with the given value.
-const MAX_COMPARED: usize = 1_000;
 
 pub(super) fn check(
     case: &FaultCase<'_>,
@@ -52,14 +31,11 @@ pub(super) fn check(
     };
     let place = if violation.path.is_root() { "the whole".to_owned() } else { quoted(violation.path.as_str()) };
     let message = format!("`{place}` {rule}, not {}", quoted(&value.to_string()));
-    let facts = Facts {
-        value: quoted(&value.to_string()),
-        keyword,
-        rule,
-        options: options.iter().take(MAX_OPTIONS).map(|option| quoted(&option.to_string())).collect(),
-        description: tool.describe_argument(&violation.path).unwrap_or_default().description,
-    };
-    let mut diagnosis = case.diagnosis(FaultCode::Constraint, violation.path.clone(), message, &facts);
+    let facts = json!({
+        "value": quoted(&value.to_string()), "keyword": keyword, "rule": rule, "options": listed(options),
+        "description": tool.describe_argument(&violation.path).unwrap_or_default().description,
+    });
+    let mut diagnosis = case.diagnosis(FaultCode::Constraint, violation.path.clone(), message, facts);
     diagnosis.suggestion = allowed.and_then(|options| closest(case, value.as_str()?, options));
     Some(diagnosis)
 }
@@ -74,11 +50,15 @@ fn closest(case: &FaultCase<'_>, value: &str, allowed: &Arc<Value>) -> Option<St
 
 /// Returns the strings among the allowed values.
 fn texts(allowed: &Value) -> impl Iterator<Item = &str> {
-    allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(MAX_COMPARED)
+    allowed.as_array().into_iter().flatten().filter_map(Value::as_str).take(Relevance::MAX_RANKED)
+}
+
+fn listed(options: &[Value]) -> Vec<String> {
+    options.iter().take(MAX_LISTED).map(|option| quoted(&option.to_string())).collect()
 }
 
 fn one_of(options: &[Value]) -> String {
-    let listed: Vec<String> = options.iter().take(MAX_OPTIONS).map(|option| quoted(&option.to_string())).collect();
+    let listed = listed(options);
     match (listed.as_slice(), options.len() - listed.len()) {
         ([only], 0) => format!("must be {only}"),
         (_, 0) => format!("must be one of {}", listed.join(", ")),

@@ -3,30 +3,22 @@
 //! Models produce such an answer after a tool result, or when all their output goes into the reasoning. An agent
 //! mistakes it for the end of its task. Answers that were truncated, filtered or refused are not checked.
 
-use serde::Serialize;
+use serde_json::json;
 
-use super::case::{CallFreeAnswer, of_answer};
+use super::case::CallFreeAnswer;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Whether the answer has reasoning content.
-    reasoned: bool,
-    /// Tool of a possible call at the end of the reasoning, which rescue adds.
-    name: Option<String>,
-}
 
 pub(super) fn check(answer: &CallFreeAnswer<'_>) -> Option<Diagnosis> {
     if !answer.text.trim().is_empty() {
         return None;
     }
-    let reasoned = answer.reasoned;
-    let message = match reasoned {
+    let message = match answer.reasoned {
         true => "the answer is empty: there is reasoning, but neither content nor a call",
         false => "the answer is empty: there is neither content nor a call",
     };
-    Some(of_answer(FaultCode::NoAnswer, message, &Facts { reasoned, name: None }))
+    // Rescue adds the tool's name of a possible call at the end of the reasoning.
+    let facts = json!({ "reasoned": answer.reasoned, "name": null });
+    Some(Diagnosis::new(FaultCode::NoAnswer, 0, message, facts))
 }
 
 #[cfg(test)]

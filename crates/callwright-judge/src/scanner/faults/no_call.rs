@@ -2,30 +2,18 @@
 //!
 //! Calls that a model writes into its content are E1, too; `repair` detects those.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::case::{FaultCase, quoted};
 use callwright_common::json::{Pointer, is_object_text};
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Whether the arguments text is empty.
-    empty: bool,
-    /// Whether the text is a JSON object with a number, string or nesting that cannot be held.
-    is_json: bool,
-    /// Parser error with its position.
-    problem: String,
-    /// Text around the error position.
-    near: String,
-}
-
 pub(super) fn check(case: &FaultCase<'_>, error: &serde_json::Error) -> Option<Diagnosis> {
     let text = &case.call.arguments;
     let empty = text.trim().is_empty();
     let is_json = is_object_text(text);
-    let facts = Facts { empty, is_json, problem: error.to_string(), near: near(text, error) };
+    let near = near(text, error);
+    let facts = json!({ "empty": empty, "is_json": is_json, "problem": error.to_string(), "near": near });
     let message = if empty {
         "the arguments are empty, not a JSON object".to_owned()
     } else if is_json {
@@ -33,7 +21,7 @@ pub(super) fn check(case: &FaultCase<'_>, error: &serde_json::Error) -> Option<D
     } else {
         format!("the arguments are not a JSON object: {error}")
     };
-    Some(case.diagnosis(FaultCode::NoCall, Pointer::root(), message, &facts))
+    Some(case.diagnosis(FaultCode::NoCall, Pointer::root(), message, facts))
 }
 
 /// Bytes of context on each side of the error position.
@@ -42,14 +30,8 @@ const MARGIN: usize = 30;
 fn near(text: &str, error: &serde_json::Error) -> String {
     let line_start: usize = text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum();
     let place = (line_start + error.column()).min(text.len());
-    let mut start = place.saturating_sub(MARGIN);
-    let mut end = (place + MARGIN).min(text.len());
-    while !text.is_char_boundary(start) {
-        start -= 1;
-    }
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
+    let start = text.floor_char_boundary(place.saturating_sub(MARGIN));
+    let end = text.ceil_char_boundary(place + MARGIN);
     quoted(text.get(start..end).unwrap_or_default())
 }
 

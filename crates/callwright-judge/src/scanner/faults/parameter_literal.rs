@@ -1,24 +1,11 @@
 //! E3.2 `parameter_literal`: an unknown parameter differs from a known one only in case and separators.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::case::{FaultCase, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name in the call.
-    name: String,
-    /// Path of the object that contains the name.
-    object: String,
-    /// Parameters that match the name.
-    candidates: Vec<String>,
-    /// Whether the call already sets the matching parameter under its correct name.
-    already_set: bool,
-}
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     let first = member.literal.first()?;
@@ -33,9 +20,9 @@ pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownM
     } else {
         format!("{place} has no parameter `{name}`; it can mean `{}`", member.literal.join("` or `"))
     };
-    let candidates = member.literal.iter().map(|&candidate| candidate.to_owned()).collect();
-    let facts = Facts { name, object: member.object.to_string(), candidates, already_set };
-    let mut diagnosis = case.diagnosis(FaultCode::ParameterLiteral, member.path(), message, &facts);
+    let (object, candidates) = (member.object.as_str(), &member.literal);
+    let facts = json!({ "name": name, "object": object, "candidates": candidates, "already_set": already_set });
+    let mut diagnosis = case.diagnosis(FaultCode::ParameterLiteral, member.path(), message, facts);
     diagnosis.suggestion = meant.map(str::to_owned);
     Some(diagnosis)
 }

@@ -1,34 +1,19 @@
 //! E3.4 `parameter_missing`: a required parameter is absent.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{FaultCase, quoted, whereabouts};
-use crate::scanner::schema::{Description, SchemaRule, Violation};
+use crate::scanner::schema::{SchemaRule, Violation};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name of the parameter.
-    name: String,
-    /// Path of the object that lacks it.
-    object: String,
-    /// Type and description of the parameter.
-    parameter: Description,
-}
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, _: &Value, violation: &Violation) -> Option<Diagnosis> {
     let SchemaRule::Missing(name) = &violation.rule else { return None };
     let path = violation.path.child(name);
     let message = format!("{} needs the parameter `{}`", whereabouts(tool, &violation.path), quoted(name));
-    let facts = Facts {
-        name: quoted(name),
-        object: violation.path.to_string(),
-        parameter: tool.describe_argument(&path).unwrap_or_default(),
-    };
-    Some(case.diagnosis(FaultCode::ParameterMissing, path, message, &facts))
+    let parameter = tool.describe_argument(&path).unwrap_or_default();
+    let facts = json!({ "name": quoted(name), "object": violation.path.as_str(), "parameter": parameter });
+    Some(case.diagnosis(FaultCode::ParameterMissing, path, message, facts))
 }
 
 #[cfg(test)]

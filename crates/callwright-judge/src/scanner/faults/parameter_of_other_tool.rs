@@ -1,53 +1,27 @@
 //! E3.1 `parameter_of_other_tool`: the parameter belongs to another tool.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::case::{FaultCase, quoted, whereabouts};
 use super::parameter_unknown::is_one_level_off;
 use crate::scanner::examination::UnknownMember;
-use crate::scanner::tool_set::CompiledTool;
+use crate::scanner::schema::MAX_LISTED;
+use crate::scanner::tool_set::{CompiledTool, MAX_OWNERS};
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Maximum number of other tools to report.
-const MAX_OWNERS: usize = 3;
-
-/// Maximum number of parameters of the called tool to list.
-const MAX_LISTED: usize = 30;
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name in the call.
-    name: String,
-    /// Path of the object that contains the name.
-    object: String,
-    /// Tools that have a parameter of this name.
-    owners: Vec<String>,
-    /// Parameters of the called tool that are not set yet.
-    unset: Vec<String>,
-}
-
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
-    if !member.object.is_root() {
-        return None;
-    }
     // The tool's own other levels come first.
-    if is_one_level_off(tool, member) {
+    if !member.object.is_root() || is_one_level_off(tool, member) {
         return None;
     }
-    let owners: Vec<String> = case
-        .tool_set
-        .owners(&member.name)
-        .filter(|other| other.name() != tool.name())
-        .take(MAX_OWNERS)
-        .map(|other| other.name().to_owned())
-        .collect();
+    let owners = case.tool_set.owners(&member.name).map(CompiledTool::name).filter(|other| *other != tool.name());
+    let owners: Vec<&str> = owners.take(MAX_OWNERS).collect();
     let first = owners.first()?;
     let name = quoted(&member.name);
     let message = format!("{} has no parameter `{name}`; that is one of `{first}`", whereabouts(tool, &member.object));
-    let unset = member.unset().take(MAX_LISTED).map(str::to_owned).collect();
-    let facts = Facts { name, object: member.object.to_string(), owners, unset };
-    Some(case.diagnosis(FaultCode::ParameterOfOtherTool, member.path(), message, &facts))
+    let unset: Vec<&str> = member.unset().take(MAX_LISTED).collect();
+    let facts = json!({ "name": name, "object": member.object.as_str(), "owners": owners, "unset": unset });
+    Some(case.diagnosis(FaultCode::ParameterOfOtherTool, member.path(), message, facts))
 }
 
 #[cfg(test)]

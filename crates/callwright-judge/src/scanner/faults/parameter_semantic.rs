@@ -3,8 +3,7 @@
 //! Closeness is defined as in E2.3. A purely semantic match also requires that the candidate's schema accepts the
 //! value, at most after a change of notation: `{"properties": {...}}` does not match a string `property_type`.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{FaultCase, clearly_closest, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
@@ -12,25 +11,14 @@ use crate::scanner::schema::type_names;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name in the call.
-    name: String,
-    /// Path of the object that contains the name.
-    object: String,
-    /// The closest parameter.
-    candidate: String,
-}
-
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     let candidate = closest(case, tool, member)?;
     let name = quoted(&member.name);
     let place = whereabouts(tool, &member.object);
     let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
-    let facts = Facts { name, object: member.object.to_string(), candidate: candidate.to_owned() };
-    let mut diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, &facts);
-    diagnosis.suggestion = Some(facts.candidate);
+    let facts = json!({ "name": name, "object": member.object.as_str(), "candidate": candidate });
+    let mut diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, facts);
+    diagnosis.suggestion = Some(candidate.to_owned());
     Some(diagnosis)
 }
 

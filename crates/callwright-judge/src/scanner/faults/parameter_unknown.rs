@@ -1,60 +1,33 @@
 //! E3 `parameter_unknown`: the tool has no such parameter, and no more specific fault applies.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{FaultCase, quoted, whereabouts};
 use crate::scanner::examination::UnknownMember;
+use crate::scanner::schema::MAX_LISTED;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Maximum number of known parameters to list.
-const MAX_LISTED: usize = 30;
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name in the call.
-    name: String,
-    /// Path of the object that contains the name.
-    object: String,
-    /// Parameters that are not set yet.
-    unset: Vec<String>,
-    /// Paths one level off at which the schema has the name.
-    places: Vec<String>,
-    /// Members of the value that belong beside it, not into it.
-    inner: Vec<String>,
-    /// Required objects that are missing and that take members of any name.
-    objects: Vec<String>,
-    /// Whether the schema states that there are no other members.
-    excluded: bool,
-}
-
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
     let name = quoted(&member.name);
     let message = format!("{} has no parameter `{name}`", whereabouts(tool, &member.object));
-    let unset = member.unset().take(MAX_LISTED).map(str::to_owned).collect();
+    let unset: Vec<&str> = member.unset().take(MAX_LISTED).collect();
     let value = case.arguments.and_then(|arguments| arguments.pointer(member.path().as_str()));
     let inner = value.and_then(Value::as_object).map(|members| member.own(members.keys())).unwrap_or_default();
-    let facts = Facts {
-        name,
-        object: member.object.to_string(),
-        unset,
-        places: places(tool, member),
-        inner,
-        objects: open_objects(tool, member),
-        excluded: member.is_excluded(),
-    };
-    Some(case.diagnosis(FaultCode::ParameterUnknown, member.path(), message, &facts))
-}
-
-fn places(tool: &CompiledTool, member: &UnknownMember<'_>) -> Vec<String> {
-    member.other_levels(tool.compiled()).iter().map(Pointer::to_string).collect()
+    let facts = json!({
+        "name": name, "object": member.object.as_str(), "unset": unset,
+        // Paths one level off at which the schema has the name.
+        "places": member.other_levels(tool.compiled()).iter().map(Pointer::as_str).collect::<Vec<_>>(),
+        // Members of the value that belong beside it, not into it.
+        "inner": inner,
+        "objects": open_objects(tool, member), "excluded": member.is_excluded(),
+    });
+    Some(case.diagnosis(FaultCode::ParameterUnknown, member.path(), message, facts))
 }
 
 /// Returns the required objects of the tool that are missing and whose members the schema does not name.
-fn open_objects(tool: &CompiledTool, member: &UnknownMember<'_>) -> Vec<String> {
+fn open_objects<'a>(tool: &CompiledTool, member: &UnknownMember<'a>) -> Vec<&'a str> {
     if !member.object.is_root() {
         return Vec::new();
     }
@@ -64,7 +37,7 @@ fn open_objects(tool: &CompiledTool, member: &UnknownMember<'_>) -> Vec<String> 
         let keyword = |keyword| tool.keyword_at(&path, keyword);
         keyword("type").is_some_and(|types| types == "object") && keyword("properties").is_none()
     });
-    free.take(MAX_LISTED).map(str::to_owned).collect()
+    free.take(MAX_LISTED).collect()
 }
 
 /// Whether the member belongs to another level of the tool's own arguments, so that it is none of another tool.

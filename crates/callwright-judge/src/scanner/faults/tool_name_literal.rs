@@ -1,32 +1,23 @@
 //! E2.2 `tool_name_literal`: the name differs from an offered tool's name only in case, separators or namespace.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::case::{FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name in the call.
-    name: String,
-    /// Tools that match the name.
-    candidates: Vec<String>,
-}
-
 pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
-    let candidates: Vec<String> =
-        case.context.meant(case.tool_set, &case.call.name).iter().map(|tool| tool.name().to_owned()).collect();
+    let candidates = case.context.meant(case.tool_set, &case.call.name);
+    let candidates: Vec<&str> = candidates.iter().map(|tool| tool.name()).collect();
     let first = candidates.first()?;
-    let only = (candidates.len() == 1).then(|| first.clone());
+    let only = (candidates.len() == 1).then(|| (*first).to_owned());
     let name = quoted(&case.call.name);
     let message = match &only {
         Some(only) => format!("no tool `{name}` is offered; it is written `{only}`"),
         None => format!("no tool `{name}` is offered; it can mean `{}`", candidates.join("` or `")),
     };
-    let mut diagnosis =
-        case.diagnosis(FaultCode::ToolNameLiteral, Pointer::root(), message, &Facts { name, candidates });
+    let facts = json!({ "name": name, "candidates": candidates });
+    let mut diagnosis = case.diagnosis(FaultCode::ToolNameLiteral, Pointer::root(), message, facts);
     diagnosis.suggestion = only;
     Some(diagnosis)
 }

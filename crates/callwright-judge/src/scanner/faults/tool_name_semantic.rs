@@ -4,24 +4,14 @@
 //! another tool, however similar the names are. The similarity ([`crate::scanner::names::Name`]) is at least
 //! `scan.similarity` and above that of every other such tool. A name that the conversation has is no misspelling.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::case::{FaultCase, clear, quoted};
 use crate::scanner::names::is_misspelling;
+use crate::scanner::schema::MAX_DESCRIPTION;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name in the call.
-    name: String,
-    /// The closest tool.
-    candidate: String,
-    /// Description of that tool, shortened.
-    description: String,
-}
 
 pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let ranked = case.nearest().iter().copied().filter(|(name, _)| is_misspelling(&case.call.name, name));
@@ -32,10 +22,10 @@ pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let candidate = case.tool_set.get(closest)?;
     let name = quoted(&case.call.name);
     let message = format!("no tool `{name}` is offered; the closest is `{}`", candidate.name());
-    let description = excerpt(&candidate.tool.description, 160);
-    let facts = Facts { name, candidate: candidate.name().to_owned(), description };
-    let mut diagnosis = case.diagnosis(FaultCode::ToolNameSemantic, Pointer::root(), message, &facts);
-    diagnosis.suggestion = Some(facts.candidate);
+    let description = excerpt(&candidate.tool.description, MAX_DESCRIPTION);
+    let facts = json!({ "name": name, "candidate": candidate.name(), "description": description });
+    let mut diagnosis = case.diagnosis(FaultCode::ToolNameSemantic, Pointer::root(), message, facts);
+    diagnosis.suggestion = Some(candidate.name().to_owned());
     Some(diagnosis)
 }
 

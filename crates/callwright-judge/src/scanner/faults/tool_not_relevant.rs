@@ -8,30 +8,14 @@
 //! A request often needs a tool that it does not mention (for example, to look up an id first), so this check is off by
 //! default. docs/benchmarks/judging.md, "Relevance", has the figures behind that decision.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{FaultCase, quoted};
+use crate::scanner::schema::MAX_DESCRIPTION;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name of the called tool.
-    name: String,
-    /// Description of the called tool, shortened.
-    does: String,
-    /// Name of the tool that serves the request better.
-    candidate: String,
-    /// Description of that tool, shortened.
-    description: String,
-}
-
-/// Maximum number of characters of a quoted tool description.
-const MAX_DESCRIPTION: usize = 160;
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, _: &Value) -> Vec<Diagnosis> {
     better(case, tool).map(|better| diagnose(case, tool, better)).into_iter().collect()
@@ -46,16 +30,14 @@ fn better<'a>(case: &FaultCase<'a>, tool: &CompiledTool) -> Option<&'a CompiledT
 }
 
 fn diagnose(case: &FaultCase<'_>, tool: &CompiledTool, better: &CompiledTool) -> Diagnosis {
-    let candidate = better.name().to_owned();
+    let candidate = better.name();
     let message = format!("`{}` is offered, but `{candidate}` fits the request better", quoted(tool.name()));
-    let facts = Facts {
-        name: quoted(tool.name()),
-        does: excerpt(&tool.tool.description, MAX_DESCRIPTION),
-        candidate: candidate.clone(),
-        description: excerpt(&better.tool.description, MAX_DESCRIPTION),
-    };
-    let mut diagnosis = case.diagnosis(FaultCode::ToolNotRelevant, Pointer::root(), message, &facts);
-    diagnosis.suggestion = Some(candidate);
+    let facts = json!({
+        "name": quoted(tool.name()), "does": excerpt(&tool.tool.description, MAX_DESCRIPTION),
+        "candidate": candidate, "description": excerpt(&better.tool.description, MAX_DESCRIPTION),
+    });
+    let mut diagnosis = case.diagnosis(FaultCode::ToolNotRelevant, Pointer::root(), message, facts);
+    diagnosis.suggestion = Some(candidate.to_owned());
     diagnosis
 }
 

@@ -1,23 +1,10 @@
 //! E2 `tool_unknown`: the tool does not exist, and no offered tool is close. Only advice if the tool may exist.
 
-use serde::Serialize;
+use serde_json::json;
 
 use super::case::{FaultCase, closest_in_meaning, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name in the call.
-    name: String,
-    /// Offered tools, nearest first: the one that is clearly the closest in meaning, then by spelling.
-    nearest: Vec<String>,
-    /// Total number of offered tools.
-    offered: usize,
-    /// Whether the name is that of a tool of the provider's API, which is not called as a function.
-    built_in: bool,
-}
 
 pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let mut nearest: Vec<&str> = case.nearest().iter().map(|&(name, _)| name).collect();
@@ -28,20 +15,17 @@ pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
         nearest.retain(|name| *name != closest);
         nearest.insert(0, closest);
     }
-    let facts = Facts {
-        name: quoted(&case.call.name),
-        nearest: nearest.into_iter().map(str::to_owned).collect(),
-        offered: case.tool_set.tools().len(),
-        built_in: case.tool_set.built_in(&case.call.name).is_some(),
-    };
-    let message = if facts.built_in {
-        format!("`{}` is a tool of the provider's API, which is not called as a function", facts.name)
+    let (name, built_in) = (quoted(&case.call.name), case.tool_set.built_in(&case.call.name).is_some());
+    let message = if built_in {
+        format!("`{name}` is a tool of the provider's API, which is not called as a function")
     } else if case.may_exist() {
-        format!("`{}` is not among the known tools, of which there may be more: the call is not judged", facts.name)
+        format!("`{name}` is not among the known tools, of which there may be more: the call is not judged")
     } else {
-        format!("no tool `{}` is offered, and none is close to it", facts.name)
+        format!("no tool `{name}` is offered, and none is close to it")
     };
-    Some(case.diagnosis(FaultCode::ToolUnknown, Pointer::root(), message, &facts))
+    let offered = case.tool_set.tools().len();
+    let facts = json!({ "name": name, "nearest": nearest, "offered": offered, "built_in": built_in });
+    Some(case.diagnosis(FaultCode::ToolUnknown, Pointer::root(), message, facts))
 }
 
 #[cfg(test)]

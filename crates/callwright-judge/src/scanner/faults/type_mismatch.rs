@@ -1,27 +1,11 @@
 //! E4.1 `type_mismatch`: the type of the value is not allowed by the schema.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{FaultCase, quoted};
 use crate::scanner::schema::{SchemaRule, Violation, type_of};
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// JSON text of the value, shortened.
-    value: String,
-    /// Type of the value.
-    actual: &'static str,
-    /// Allowed types.
-    expected: Vec<&'static str>,
-    /// JSON texts of the allowed values, if the schema lists them.
-    options: Vec<String>,
-    /// Description of the parameter in its schema.
-    description: String,
-}
 
 pub(super) fn check(
     case: &FaultCase<'_>,
@@ -35,14 +19,11 @@ pub(super) fn check(
     let message =
         format!("`{}` is of type {actual}, but must be {}", quoted(violation.path.as_str()), expected.join(" or "));
     let described = tool.describe_argument(&violation.path).unwrap_or_default();
-    let facts = Facts {
-        value: quoted(&value.to_string()),
-        actual,
-        expected: expected.clone(),
-        options: described.options,
-        description: described.description,
-    };
-    Some(case.diagnosis(FaultCode::TypeMismatch, violation.path.clone(), message, &facts))
+    let facts = json!({
+        "value": quoted(&value.to_string()), "actual": actual, "expected": expected,
+        "options": described.options, "description": described.description,
+    });
+    Some(case.diagnosis(FaultCode::TypeMismatch, violation.path.clone(), message, facts))
 }
 
 #[cfg(test)]

@@ -5,32 +5,13 @@
 //! values of its output. If there are no values yet, that tool must be called first, and every value is a fault.
 //! Notation is ignored: a string that spells the value, in any case, is equal. An absent argument is not checked.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::case::{FaultCase, quoted};
+use super::case::{FaultCase, MAX_NEAREST, quoted};
 use crate::scanner::context::Expectation;
 use crate::scanner::same_value::is_same_reading;
 use crate::scanner::tool_set::CompiledTool;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// JSON text of the value, shortened.
-    value: String,
-    /// Tool that produces the value.
-    source: String,
-    /// Whether that tool has been called.
-    was_called: bool,
-    /// JSON texts of the values in its output.
-    options: Vec<String>,
-    /// Description of the parameter in its schema.
-    description: String,
-}
-
-/// Maximum number of output values to list.
-const MAX_OPTIONS: usize = 10;
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let expected = case.context.expectations.map(|expectations| expectations.expected.as_slice());
@@ -50,14 +31,13 @@ fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value, expected:
     } else {
         format!("`{place}` comes from the output of `{source}`, which has not been called yet")
     };
-    let facts = Facts {
-        value: quoted(&value.to_string()),
-        source,
-        was_called,
-        options: expected.values.iter().take(MAX_OPTIONS).map(|known| quoted(&known.to_string())).collect(),
-        description: tool.describe_argument(&expected.path).unwrap_or_default().description,
-    };
-    let mut diagnosis = case.diagnosis(FaultCode::WrongSource, expected.path.clone(), message, &facts);
+    let options = expected.values.iter().take(MAX_NEAREST).map(|known| quoted(&known.to_string()));
+    let facts = json!({
+        "value": quoted(&value.to_string()), "source": source, "was_called": was_called,
+        "options": options.collect::<Vec<_>>(),
+        "description": tool.describe_argument(&expected.path).unwrap_or_default().description,
+    });
+    let mut diagnosis = case.diagnosis(FaultCode::WrongSource, expected.path.clone(), message, facts);
     diagnosis.suggestion = match expected.values.as_slice() {
         [Value::String(only)] => Some(only.clone()),
         _ => None,

@@ -10,11 +10,11 @@ use super::work::each_subschema;
 use callwright_common::schema::{Source, View, expand};
 use callwright_common::text::excerpt;
 
-/// Maximum number of allowed values to list; a longer list costs more tokens than it helps.
-const MAX_OPTIONS: usize = 30;
+/// Maximum number of values or names to list; a longer list costs more tokens than it helps.
+pub(crate) const MAX_LISTED: usize = 30;
 
 /// Maximum number of characters of a quoted description or value.
-const MAX_DESCRIPTION: usize = 160;
+pub(crate) const MAX_DESCRIPTION: usize = 160;
 
 /// Summary of the requirements for a value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -41,8 +41,8 @@ pub(crate) fn describe(root: &Value, schema: &Value) -> Description {
     };
     Description {
         types: types(root, schema, 0),
-        options: options.iter().take(MAX_OPTIONS).map(|option| excerpt(&option.to_string(), MAX_DESCRIPTION)).collect(),
-        more_options: options.len().saturating_sub(MAX_OPTIONS),
+        options: options.iter().take(MAX_LISTED).map(|option| excerpt(&option.to_string(), MAX_DESCRIPTION)).collect(),
+        more_options: options.len().saturating_sub(MAX_LISTED),
         default: first(&views, "default").map(|default| excerpt(&default.to_string(), MAX_DESCRIPTION)),
         description: excerpt(first(&views, "description").and_then(Value::as_str).unwrap_or_default(), MAX_DESCRIPTION),
     }

@@ -19,7 +19,9 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use callwright_common::json::Pointer;
-pub(crate) use describe::{Description, describe, find_keyword, member_names, named_types};
+pub(crate) use describe::{
+    Description, MAX_DESCRIPTION, MAX_LISTED, describe, find_keyword, member_names, named_types,
+};
 use normalise::{NormalisedSchema, PatternEngine, build_options, normalise};
 use shape::SchemaShape;
 pub(crate) use shape::{NodeId, Openness, ShapeNode};

@@ -8,8 +8,7 @@
 
 mod form;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::form::{is_accepted, speaks_for_itself};
 use super::case::{FaultCase, quoted};
@@ -19,21 +18,6 @@ use crate::scanner::transcript::Transcript;
 use callwright_common::json::Pointer;
 use callwright_common::placeholder::{PlaceholderForm, form};
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// JSON text of the value, shortened.
-    value: String,
-    /// Kind of placeholder, such as `a blank to fill in`.
-    form: &'static str,
-    /// Whether the parameter is required.
-    required: bool,
-    /// JSON texts of the allowed values, if the schema lists them.
-    options: Vec<String>,
-    /// Description of the parameter in its schema.
-    description: String,
-}
 
 /// Maximum number of strings to check in one call.
 const MAX_LEAVES: usize = 2_000;
@@ -80,14 +64,12 @@ impl PlaceholderSearch<'_, '_> {
             return;
         }
         let message = format!("`{}` is {}, not a value: {}", quoted(path.as_str()), form.label(), quoted(text));
-        let facts = Facts {
-            value: quoted(&Value::from(text).to_string()),
-            form: form.label(),
-            required: is_required(self.tool, &path),
-            options: described.options,
-            description: described.description,
-        };
-        self.found.push(self.case.diagnosis(FaultCode::Placeholder, path, message, &facts));
+        let facts = json!({
+            "value": quoted(&Value::from(text).to_string()), "form": form.label(),
+            "required": is_required(self.tool, &path),
+            "options": described.options, "description": described.description,
+        });
+        self.found.push(self.case.diagnosis(FaultCode::Placeholder, path, message, facts));
     }
 
     /// Whether the conversation does not contain the value. Without a conversation: whether its form is unambiguous.

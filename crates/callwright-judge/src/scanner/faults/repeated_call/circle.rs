@@ -11,8 +11,7 @@
 //! - the earlier results are no longer in the context of the model;
 //! - the user has sent a message since.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::results::{MAX_RESULT, find as find_call, has_failed, is_gone, only_acknowledges, requests_repeat};
 use super::tools::{acts, is_made_to_be_repeated};
@@ -24,21 +23,6 @@ use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::rules::Action;
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name of the tool.
-    name: String,
-    /// Number of earlier calls with this result.
-    times: usize,
-    /// Other tools that were called in the same cycle.
-    between: Vec<String>,
-    /// Result that every earlier call returned, shortened.
-    result: String,
-    /// Whether the result looks like a failure.
-    failed: bool,
-}
 
 /// A circle that the call would continue.
 #[derive(Debug)]
@@ -132,9 +116,12 @@ fn diagnose(case: &FaultCase<'_>, circle: &Circle<'_>) -> Diagnosis {
     let name = quoted(&case.call.name);
     let times = circle.times;
     let message = format!("`{name}` was called {times} times with the same arguments, and gave the same each time");
-    let between = circle.between.iter().map(|name| quoted(name)).collect();
-    let (result, failed) = (excerpt(circle.result, MAX_RESULT), has_failed(circle.result));
-    case.diagnosis(FaultCode::Circle, Pointer::root(), message, &Facts { name, times, between, result, failed })
+    let between: Vec<String> = circle.between.iter().map(|name| quoted(name)).collect();
+    let facts = json!({
+        "name": name, "times": times, "between": between,
+        "result": excerpt(circle.result, MAX_RESULT), "failed": has_failed(circle.result),
+    });
+    case.diagnosis(FaultCode::Circle, Pointer::root(), message, facts)
 }
 
 #[cfg(test)]

@@ -14,8 +14,7 @@ pub(super) mod circle;
 mod results;
 mod tools;
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::case::{FaultCase, quoted};
 use crate::scanner::tool_set::CompiledTool;
@@ -25,19 +24,6 @@ use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 use results::{MAX_RESULT, find, has_failed, is_gone, requests_repeat};
 use tools::is_made_to_be_repeated;
-
-/// Facts for the feedback template.
-#[derive(Debug, Serialize)]
-struct Facts {
-    /// Name of the tool.
-    name: String,
-    /// Number of rounds since the earlier call; 1 is the previous round.
-    rounds_ago: usize,
-    /// Earlier result, shortened.
-    result: String,
-    /// Whether the result looks like a failure.
-    failed: bool,
-}
 
 pub(super) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let conversation = case.context.conversation.filter(|conversation| conversation.may_have_calls());
@@ -63,8 +49,9 @@ pub(super) fn check(case: &FaultCase<'_>, _: &CompiledTool, arguments: &Value) -
 fn diagnose(case: &FaultCase<'_>, earlier: &PastCall, result: &str, rounds_ago: usize) -> Diagnosis {
     let name = quoted(&earlier.name);
     let message = format!("`{name}` was called with the same arguments before, and nothing has changed since");
-    let facts = Facts { name, rounds_ago, result: excerpt(result, MAX_RESULT), failed: has_failed(result) };
-    case.diagnosis(FaultCode::RepeatedCall, Pointer::root(), message, &facts)
+    let shown = excerpt(result, MAX_RESULT);
+    let facts = json!({ "name": name, "rounds_ago": rounds_ago, "result": shown, "failed": has_failed(result) });
+    case.diagnosis(FaultCode::RepeatedCall, Pointer::root(), message, facts)
 }
 
 /// Whether a call returned new information to the model. Failures and empty results do not count.
