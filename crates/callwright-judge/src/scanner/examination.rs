@@ -6,13 +6,10 @@ use std::rc::Rc;
 use serde_json::{Map, Number, Value};
 
 use super::place::ArgumentPath;
-use super::schema::{CompiledSchema, NodeId, Openness, SchemaRule, ShapeNode, Violation};
+use super::schema::{CompiledSchema, MAX_FINDINGS, NodeId, Openness, SchemaRule, ShapeNode, Violation};
 use super::swallowed;
 use callwright_common::json::Pointer;
 use callwright_types::rules::UnknownParameters;
-
-/// Maximum number of findings of one kind per call; more do not help to repair the call.
-const MAX_FINDINGS: usize = 512;
 
 /// Maximum number of other places of one member to report.
 const MAX_LEVELS: usize = 8;

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::names::MAX_CHARS;
+
 /// Characters that are part of a name. The sign before or after another name makes it a different one.
 const NAME_SIGNS: [char; 2] = ['_', '-'];
 
@@ -18,14 +20,9 @@ const QUOTATION_MARKS: [char; 7] = ['`', '"', '\'', '“', '”', '<', '>'];
 /// Signs before the entries of a list.
 const BULLETS: [char; 4] = ['-', '*', '•', '#'];
 
-/// Maximum length in bytes of a name that is searched for; providers allow 64 to 128.
-const MAX_NAME: usize = 256;
-
-/// Maximum number of occurrences of a name per text that are examined.
-const MAX_OCCURRENCES: usize = 64;
-
-/// Maximum number of different elements per text whose ends are searched for.
-const MAX_ELEMENTS: usize = 64;
+/// Maximum number of occurrences of a name per text that are examined, and of different elements whose ends are searched
+/// for.
+const MAX_EXAMINED: usize = 64;
 
 /// Whether the name occurs in the text as a whole word.
 pub(super) fn occurs(text: &str, name: &str) -> bool {
@@ -54,8 +51,8 @@ pub(super) fn names_in_element(text: &str, name: &str) -> bool {
 /// Returns the places at which the name occurs as a whole word.
 fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = Range<usize>> {
     // A search costs time for each byte of the name too.
-    let can_occur = (1..=MAX_NAME.min(text.len())).contains(&name.len());
-    let found = can_occur.then(|| memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()).take(MAX_OCCURRENCES));
+    let can_occur = (1..=MAX_CHARS.min(text.len())).contains(&name.len());
+    let found = can_occur.then(|| memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()).take(MAX_EXAMINED));
     found.into_iter().flatten().map(|start| start..start + name.len()).filter(move |at| {
         let (before, after) = around(text, at);
         !is_joined(before.chars().rev()) && !is_joined(after.chars())
@@ -115,7 +112,7 @@ fn elements(text: &str) -> Vec<Range<usize>> {
         if ends.contains_key(name) {
             continue;
         }
-        if ends.len() == MAX_ELEMENTS {
+        if ends.len() == MAX_EXAMINED {
             break;
         }
         let end = memchr::memmem::rfind(text.as_bytes(), format!("</{name}").as_bytes()).filter(|end| *end > start);

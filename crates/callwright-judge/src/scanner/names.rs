@@ -174,10 +174,6 @@ pub(crate) fn similarity(one: &str, other: &str) -> f64 {
     Name::read(one).similarity(&Name::read(other))
 }
 
-/// Minimum number of letters of a word in which a typing error is recognised. One changed letter makes another word of
-/// a shorter one.
-const MIN_MISSPELT: usize = 4;
-
 /// Whether `name` is `known` with a typing error: a letter that is missing, added, replaced or swapped with the next one.
 /// Each word may have one. The first letter and all digits must be the same, and a further word is no typing error
 /// (`timeout_ms`).
@@ -194,7 +190,7 @@ pub(crate) fn is_typing_error(name: &str, known: &str) -> bool {
 }
 
 fn is_typo(word: &str, known: &str) -> bool {
-    known.chars().nth(MIN_MISSPELT - 1).is_some()
+    known.chars().nth(LETTERS_PER_EDIT - 1).is_some()
         && may_be_same_word(word, known)
         && strsim::osa_distance(word, known) == 1
 }
@@ -262,16 +258,14 @@ impl NameList {
 }
 
 /// Maximum number of characters to compare: the distance takes quadratic time, and real names are shorter.
-const MAX_CHARS: usize = 128;
+pub(super) const MAX_CHARS: usize = 128;
 
 fn clip(name: &str) -> &str {
     name.char_indices().nth(MAX_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
 }
 
-/// Maximum number of words that are compared word by word; real names have fewer.
-const MAX_WORDS: usize = 16;
-
-/// Number of letters per edit of a spelling variant. Shorter words have no variants: `get` and `set` are two words.
+/// Number of letters per edit of a spelling variant or typing error. Shorter words have none: `get` and `set` are two
+/// words.
 const LETTERS_PER_EDIT: usize = 4;
 
 /// Whether one name may be a misspelling of the other, so that both are the same tool: they have the same words,
@@ -279,7 +273,7 @@ const LETTERS_PER_EDIT: usize = 4;
 /// word (`delete_row`, `update_row`), a digit or the beginning of a word (`enable`, `disable`) are names of two tools.
 pub(crate) fn is_misspelling(one: &str, other: &str) -> bool {
     let (one, other) = (words(clip(one)), words(clip(other)));
-    if one.is_empty() || other.is_empty() || one.len().max(other.len()) > MAX_WORDS {
+    if one.is_empty() || other.is_empty() {
         return false;
     }
     if one.len() == other.len() {

@@ -36,14 +36,10 @@ impl Conversation for Transcript {
 pub struct Transcript {
     /// Texts that the model did not write: of users, the system and tools.
     texts: Vec<String>,
-    /// Indexes of the system and developer messages in `texts`.
-    instructions: Vec<usize>,
-    /// Indexes of the user messages in `texts`.
-    user_texts: Vec<usize>,
+    /// Author of each text.
+    authors: Vec<TextAuthor>,
     /// Names of all calls, those before the last user message too.
     called_names: HashSet<String>,
-    /// Index of the last user message in `texts`.
-    last_user_text: Option<usize>,
     /// Rounds of calls since the last user message, in order.
     rounds: Vec<Round>,
 }
@@ -87,15 +83,12 @@ impl Transcript {
 
     /// Adds a text that is neither a user message nor a tool result.
     pub fn given(&mut self, text: impl Into<String>) {
-        self.instructions.push(self.texts.len());
-        self.texts.push(text.into());
+        self.add(TextAuthor::Client, text.into());
     }
 
     /// Adds a user message. Discards earlier rounds, because the user may request anything again.
     pub fn add_user_message(&mut self, text: impl Into<String>) {
-        self.last_user_text = Some(self.texts.len());
-        self.user_texts.push(self.texts.len());
-        self.texts.push(text.into());
+        self.add(TextAuthor::User, text.into());
         self.rounds.clear();
     }
 
@@ -119,16 +112,27 @@ impl Transcript {
         if let Some(call) = call {
             call.result = Some(result.clone());
         }
-        self.texts.push(result);
+        self.add(TextAuthor::Foreign, result);
+    }
+
+    fn add(&mut self, author: TextAuthor, text: String) {
+        self.authors.push(author);
+        self.texts.push(text);
+    }
+
+    /// Returns the texts with their authors.
+    fn written(&self) -> impl DoubleEndedIterator<Item = (TextAuthor, &str)> {
+        self.authors.iter().copied().zip(self.texts.iter().map(String::as_str))
     }
 
     /// Whether the client names a tool to the model: in a system or developer message, or in an element that it inserted
     /// in a message of the user.
     pub(crate) fn announces(&self, name: &str) -> bool {
-        let texts = |indexes: &[usize], is_named: fn(&str, &str) -> bool| {
-            indexes.iter().filter_map(|index| self.texts.get(*index)).any(|text| is_named(text, name))
-        };
-        texts(&self.instructions, mention::names) || texts(&self.user_texts, mention::names_in_element)
+        self.written().any(|(author, text)| match author {
+            TextAuthor::Client => mention::names(text, name),
+            TextAuthor::User => mention::names_in_element(text, name),
+            TextAuthor::Model | TextAuthor::Foreign => false,
+        })
     }
 
     /// Whether a text or an earlier call has this name.
@@ -143,22 +147,17 @@ impl Transcript {
 
     /// Passes the texts to `visit`.
     fn visit(&self, visit: &mut dyn FnMut(RequestPart<'_>)) {
-        for (index, text) in self.texts.iter().enumerate() {
-            let author = if self.user_texts.contains(&index) {
+        for (author, text) in self.written() {
+            if author == TextAuthor::User {
                 visit(RequestPart::UserMessage);
-                TextAuthor::User
-            } else if self.instructions.contains(&index) {
-                TextAuthor::Client
-            } else {
-                TextAuthor::Foreign
-            };
+            }
             visit(RequestPart::Text(author, text));
         }
     }
 
     /// Returns the text of the last user message.
     pub fn last_user_text(&self) -> Option<&str> {
-        self.texts.get(self.last_user_text?).map(String::as_str)
+        self.written().rfind(|(author, _)| *author == TextAuthor::User).map(|(_, text)| text)
     }
 
     /// Returns the rounds of calls since the last user message, in order.

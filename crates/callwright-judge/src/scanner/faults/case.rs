@@ -113,7 +113,7 @@ impl<'a> FaultCase<'a> {
     }
 }
 
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     excerpt(text, MAX_QUOTED)
 }
 

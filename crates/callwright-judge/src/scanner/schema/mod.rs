@@ -27,12 +27,8 @@ use shape::SchemaShape;
 pub(crate) use shape::{NodeId, Openness, ShapeNode};
 pub use validators::Validators;
 pub(crate) use value_type::{type_names, type_of};
-pub(crate) use violations::{SchemaRule, Violation};
-use work::{Extent, SchemaWork};
-
-/// Maximum number of subschemas to visit at one location to explain a violation. Beyond that, the violation is reported
-/// without a reason.
-const MAX_EXPLAINED: u64 = 20_000;
+pub(crate) use violations::{MAX_FINDINGS, SchemaRule, Violation};
+use work::{Extent, MAX_VISITS, SchemaWork};
 
 /// Maximum number of subschemas to visit in all to explain violations: each may have an error of about 500 bytes.
 const MAX_ERRORS: u64 = 200_000;
@@ -170,11 +166,7 @@ impl CompiledSchema {
 
     /// Whether only the first violation in these arguments is reported, because there may be too many.
     pub(crate) fn reports_only_first(&self, arguments: &Value) -> bool {
-        self.has_too_many_errors(Extent::of(arguments))
-    }
-
-    fn has_too_many_errors(&self, extent: Extent) -> bool {
-        self.work.as_ref().is_some_and(|work| work.total(extent) > MAX_ERRORS)
+        self.work.as_ref().is_some_and(|work| work.total(Extent::of(arguments)) > MAX_ERRORS)
     }
 
     /// Returns the schema violations in `arguments`. Empty if there are none, the schema has no validator, or the arguments
@@ -197,10 +189,10 @@ impl CompiledSchema {
         if validator.is_valid(arguments) {
             return Vec::new();
         }
-        if recursive.is_some_and(|work| work.bound(extent.depth) > MAX_EXPLAINED) {
+        if recursive.is_some_and(|work| work.bound(extent.depth) > MAX_VISITS) {
             return vec![Violation::unexplained()];
         }
-        if !self.has_too_many_errors(extent) {
+        if !self.reports_only_first(arguments) {
             return violations::collect(validator, arguments);
         }
         let has_alternatives = self.work.as_ref().is_some_and(SchemaWork::has_alternatives);

@@ -16,9 +16,9 @@ use super::value_type;
 use callwright_common::json::Pointer;
 use callwright_common::schema;
 
-/// Maximum nesting depth of schemas; deeper schemas accept any value. Real schemas stay below 20. The limit prevents a
-/// stack overflow.
-const MAX_DEPTH: usize = 64;
+/// Maximum nesting depth of schemas; deeper schemas accept any value. Also the maximum length of a chain of subschemas for
+/// one value; a schema with a longer one is not used. Real schemas stay below 20. The limit prevents a stack overflow.
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// Maximum number of compiled regular expressions per schema. Each takes up to [`REGEX_BYTES`] of memory.
 const MAX_PATTERNS: usize = 128;
@@ -26,11 +26,8 @@ const MAX_PATTERNS: usize = 128;
 /// Maximum size of one compiled regular expression in bytes of memory.
 const REGEX_BYTES: usize = 512 * 1024;
 
-/// Maximum number of notes per schema.
-const MAX_NOTES: usize = 16;
-
-/// Maximum number of locations that are not validated; with more, the whole schema counts as one.
-const MAX_GAPS: usize = 64;
+/// Maximum number of notes, and of locations that are not validated; with more, the whole schema counts as one of them.
+const MAX_NOTES: usize = 64;
 
 /// Maximum number of regular expressions per schema that need the backtracking engine.
 const MAX_BACKTRACKING_PATTERNS: usize = 16;
@@ -139,12 +136,10 @@ impl SchemaReader<'_> {
     }
 
     fn gap(&mut self, at: &Pointer) {
-        if self.gaps.len() < MAX_GAPS {
+        if self.gaps.len() < MAX_NOTES {
             self.gaps.push(at.clone());
         } else {
-            // The location of the whole schema represents all further ones.
-            self.gaps.truncate(0);
-            self.gaps.push(Pointer::root());
+            self.gaps = vec![Pointer::root()];
         }
     }
 

@@ -82,13 +82,8 @@ fn read(value: &Value) -> Vec<&'static str> {
 }
 
 fn implied(keywords: &Map<String, Value>) -> Option<&'static str> {
-    if keywords.contains_key("properties") {
-        Some("object")
-    } else if keywords.contains_key("items") || keywords.contains_key("prefixItems") {
-        Some("array")
-    } else {
-        None
-    }
+    let implied = [("properties", "object"), ("items", "array"), ("prefixItems", "array")];
+    implied.into_iter().find_map(|(keyword, name)| keywords.contains_key(keyword).then_some(name))
 }
 
 fn drop_contradiction(types: &mut Vec<&'static str>, keywords: &mut Map<String, Value>) {

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use callwright_common::json::Pointer;
 
-/// Maximum number of violations per call; more do not help to repair the call.
-const MAX_VIOLATIONS: usize = 512;
+/// Maximum number of findings of one kind per call; more do not help to repair the call.
+pub(crate) const MAX_FINDINGS: usize = 512;
 
 /// A violated rule of the schema.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,14 +96,7 @@ fn only_options<'a>(branch: &'a [Violation], path: &Pointer) -> Option<&'a [Valu
 
 /// Returns the violations that `validator` finds in `value`.
 pub(super) fn collect(validator: &Validator, value: &Value) -> Vec<Violation> {
-    let mut found = Vec::new();
-    for error in validator.iter_errors(value) {
-        if found.len() >= MAX_VIOLATIONS {
-            break;
-        }
-        found.extend(read(&error));
-    }
-    found
+    validator.iter_errors(value).flat_map(|error| read(&error)).take(MAX_FINDINGS).collect()
 }
 
 /// Returns the first violation only, without the time and memory for the others.
@@ -122,7 +115,7 @@ fn read(error: &ValidationError<'_>) -> Vec<Violation> {
         Kind::Type { kind } => vec![SchemaRule::Type(types(kind))],
         Kind::Required { property } => vec![SchemaRule::Missing(property.as_str().unwrap_or_default().to_owned())],
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            unexpected.iter().take(MAX_VIOLATIONS).cloned().map(SchemaRule::Unknown).collect()
+            unexpected.iter().take(MAX_FINDINGS).cloned().map(SchemaRule::Unknown).collect()
         }
         Kind::Enum { options } => vec![SchemaRule::Options(Arc::clone(options))],
         Kind::Constant { expected_value } => {

@@ -9,14 +9,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::normalise::MAX_DEPTH;
 use callwright_common::schema::{Applies, resolve, subschemas};
 
-/// Maximum length of a chain of subschemas for one value; each step takes one or two stack frames. Schemas beyond are
-/// not used. Real schemas stay below 20.
-const MAX_STEPS: usize = 64;
-
-/// Maximum number of subschemas to visit for one value without descending into it. Schemas beyond are not used.
-const MAX_VISITS: u64 = 20_000;
+/// Maximum number of subschemas to visit at one location. A schema that needs more for a value without parts is not used;
+/// a violation that needs more for its explanation is reported without a reason.
+pub(super) const MAX_VISITS: u64 = 20_000;
 
 /// Keywords whose error has those of several subschemas.
 const ALTERNATIVES: [&str; 2] = ["anyOf", "oneOf"];
@@ -209,10 +207,10 @@ impl Graph {
     ) -> Result<usize, Unusable> {
         let (Some(edges), Some(state)) = (self.edges.get(node), states.get_mut(node)) else { return Ok(0) };
         match *state {
-            VisitState::Done(length) if steps + length > MAX_STEPS => return Err(Unusable::TooDeep),
+            VisitState::Done(length) if steps + length > MAX_DEPTH => return Err(Unusable::TooDeep),
             VisitState::Done(length) => return Ok(length),
             VisitState::Open => return Err(Unusable::Cycle),
-            VisitState::New if steps > MAX_STEPS => return Err(Unusable::TooDeep),
+            VisitState::New if steps > MAX_DEPTH => return Err(Unusable::TooDeep),
             VisitState::New => *state = VisitState::Open,
         }
         let mut longest = 0;

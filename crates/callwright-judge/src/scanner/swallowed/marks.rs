@@ -15,15 +15,8 @@ const GEMMA_QUOTE: &str = "<|\"|>";
 /// End of a call of Gemma.
 const GEMMA_END: &str = "}<tool_call|>";
 
-/// Maximum number of bytes of a tag.
+/// Maximum number of bytes of a tag, and of a parameter's name.
 const MAX_TAG: usize = 160;
-
-/// Maximum number of bytes of a parameter's name.
-const MAX_NAME: usize = 96;
-
-/// The text is not the members that its beginning promises.
-#[derive(Debug)]
-pub(super) struct Unread;
 
 /// Whether the text has a mark that can end a parameter. Dismisses most texts.
 pub(super) fn may_occur(text: &str) -> bool {
@@ -164,13 +157,8 @@ pub(super) fn start(text: &str) -> Option<ParameterStart<'_>> {
         let value = behind.get(end + 1..)?.trim_start();
         let opens = self::tag(value).filter(|tag| tag.name == "arg_value" && !tag.is_end)?;
         let length = text.len() - value.len() + opens.length;
-        return Some(ParameterStart {
-            name: name.trim(),
-            length,
-            has_layout: false,
-            is_text: false,
-            is_readable: true,
-        });
+        let name = name.trim();
+        return Some(ParameterStart { name, length, has_layout: false, is_text: false, is_readable: true });
     }
     let is_parameter = PARAMETERS.contains(&tag.name);
     if let Some(assigned) = tag.attributes.strip_prefix('=').filter(|_| is_parameter) {
@@ -199,7 +187,7 @@ fn attribute(attributes: &str) -> Option<&str> {
 /// Parses a name and the sign after it.
 fn name_before(text: &str, sign: char) -> Option<(&str, &str)> {
     let end = text.find(|letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '-' | '$' | '.'))?;
-    let name = text.get(..end).filter(|name| !name.is_empty() && name.len() <= MAX_NAME)?;
+    let name = text.get(..end).filter(|name| !name.is_empty() && name.len() <= MAX_TAG)?;
     let behind = text.get(end..)?.trim_start().strip_prefix(sign)?;
     Some((name, behind))
 }
@@ -272,16 +260,11 @@ pub(super) fn ending_quotes(text: &str) -> impl Iterator<Item = (char, usize)> {
     })
 }
 
-/// Returns the name of the member after a comma: `, "name":` or `, name=`.
-pub(super) fn member_name(text: &str) -> Option<&str> {
-    member_start(text).map(|(name, _)| name)
-}
-
-/// Parses the comma and the name of a member, and returns the text of its value.
-fn member_start(text: &str) -> Option<(&str, &str)> {
+/// Parses the comma and the name of a member, `, "name":` or `, name=`, and returns the text of its value.
+pub(super) fn member_start(text: &str) -> Option<(&str, &str)> {
     let rest = text.trim_start().strip_prefix(',')?.trim_start();
     if let Some(quote) = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'')) {
-        let window = rest.get(1..rest.floor_char_boundary(MAX_NAME + 2))?;
+        let window = rest.get(1..rest.floor_char_boundary(MAX_TAG + 2))?;
         let (name, _) = window.split_once(quote)?;
         let behind = rest.get(name.len() + 2..)?.trim_start().strip_prefix(':')?;
         return Some((name, behind.trim_start()));
@@ -290,23 +273,23 @@ fn member_start(text: &str) -> Option<(&str, &str)> {
     (!behind.starts_with('=')).then(|| (name, behind.trim_start()))
 }
 
-/// Parses members up to the end of the text. The last string has lost its quote.
+/// Parses members up to the end of the text, if they are absent from the call. The last string has lost its quote.
 pub(super) fn quoted_members(
     mut rest: &str,
     quote: char,
     is_absent: impl Fn(&str) -> bool,
-) -> Result<Vec<(String, Value)>, Unread> {
+) -> Option<Vec<(String, Value)>> {
     let mut members: Vec<(String, Value)> = Vec::new();
     while let Some((name, value)) = member_start(rest) {
         if !is_absent(name) || members.iter().any(|(known, _)| known == name) {
-            return Err(Unread);
+            return None;
         }
-        let (value, behind) = quoted_value(value, quote).ok_or(Unread)?;
+        let (value, behind) = quoted_value(value, quote)?;
         members.push((name.to_owned(), value));
         rest = behind;
     }
     let is_end = rest.trim_matches(['}', ')', ' ', '\n', '\t', '\r']).is_empty();
-    if is_end && !members.is_empty() { Ok(members) } else { Err(Unread) }
+    (is_end && !members.is_empty()).then_some(members)
 }
 
 /// Parses one value of JSON or of a programming language.

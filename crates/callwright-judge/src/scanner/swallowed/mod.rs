@@ -8,9 +8,9 @@ mod marks;
 
 use serde_json::{Map, Value};
 
+use super::faults::case::quoted;
 use super::schema::{CompiledSchema, SchemaRule, ShapeNode, Violation, named_types};
 use callwright_common::json::Pointer;
-use callwright_common::text::excerpt;
 use marks::Tracker;
 
 /// Maximum number of places of a string to try without marks that only calls have.
@@ -35,18 +35,15 @@ impl SwallowedParameters {
     pub(crate) fn violation(&self) -> Violation {
         let message = match self.first.as_str() {
             "" => "must end before the end tags of the call".to_owned(),
-            first => format!("must end before the mark of `{first}`, which is an argument of its own"),
+            first => format!("must end before the mark of `{}`, which is an argument of its own", quoted(first)),
         };
-        let rule = SchemaRule::Constraint(RULE, excerpt(&message, MAX_MESSAGE));
+        let rule = SchemaRule::Constraint(RULE, message);
         Violation { path: Pointer::root().child(&self.holder), schema: None, rule }
     }
 }
 
 /// Name of the rule in place of a schema keyword.
 pub(crate) const RULE: &str = "swallowed";
-
-/// Maximum number of characters of the message.
-const MAX_MESSAGE: usize = 200;
 
 /// Returns the first string among the arguments that swallowed parameters.
 pub(crate) fn find(schema: &CompiledSchema, arguments: &Map<String, Value>) -> Option<SwallowedParameters> {
@@ -128,14 +125,15 @@ impl HolderText<'_> {
         let mut trials = 0;
         for (quote, behind) in marks::ending_quotes(self.text) {
             let rest = self.text.get(behind..)?;
-            let Some(name) = marks::member_name(rest).filter(|name| self.is_absent(name)) else { continue };
+            let Some(name) = marks::member_start(rest).map(|(name, _)| name).filter(|name| self.is_absent(name)) else {
+                continue;
+            };
             trials += 1;
             if trials > MAX_TRIALS {
                 return None;
             }
-            let is_absent = |name: &str| self.is_absent(name);
             // Other text with quotes is no evidence.
-            if let Ok(members) = marks::quoted_members(rest, quote, is_absent) {
+            if let Some(members) = marks::quoted_members(rest, quote, |name| self.is_absent(name)) {
                 let kept = self.text.get(..behind - quote.len_utf8())?;
                 return Some(self.found(name, kept, Some(members)));
             }
@@ -170,12 +168,8 @@ impl HolderText<'_> {
         let mut arguments = self.arguments.clone();
         arguments.insert(self.name.to_owned(), Value::from(kept));
         arguments.extend(members.iter().cloned());
-        let places: Vec<Pointer> = members
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .chain([self.name])
-            .map(|name| Pointer::root().child(name))
-            .collect();
+        let names = members.iter().map(|(name, _)| name.as_str()).chain([self.name]);
+        let places: Vec<Pointer> = names.map(|name| Pointer::root().child(name)).collect();
         let violations = self.schema.violations(&Value::Object(arguments));
         let concerns = |violation: &Violation| {
             violation.path.is_root() || places.iter().any(|place| place.contains(&violation.path))
