@@ -15,11 +15,7 @@ use crate::scanner::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_types::Passage;
 
-/// Maximum number of parameters to describe.
-const MAX_PARAMETERS: usize = 8;
-
-/// Maximum number of levels and values of a response to search.
-const MAX_DEPTH: usize = 12;
+/// Maximum number of values of a response to search.
 const MAX_VALUES: usize = 2_000;
 
 /// Maximum number of parts of a name to check.
@@ -90,8 +86,8 @@ pub(super) fn concerned(tool: &CompiledTool, answer: &str, passages: &[Passage],
         _ => search.spoken.push_str(&answer.to_lowercase()),
     }
     for passage in passages {
-        search.spoken.push('\n');
-        search.spoken.push_str(&passage.text.to_lowercase());
+        search.spoken += "\n";
+        search.spoken += &passage.text.to_lowercase();
     }
     let spoken = std::mem::take(&mut search.spoken);
     let mentioned = tool.parameters().filter(|parameter| mentions(&spoken, parameter.name));
@@ -144,7 +140,7 @@ struct ConcernedParameterSearch<'a> {
 impl ConcernedParameterSearch<'_> {
     /// Visits a value; `lists` is true if its members are named after parameters.
     fn read(&mut self, value: &Json, lists: bool, depth: usize) {
-        if depth > MAX_DEPTH || self.values_left == 0 {
+        if self.values_left == 0 {
             return;
         }
         self.values_left -= 1;
@@ -207,7 +203,7 @@ impl ConcernedParameterSearch<'_> {
     }
 
     fn add(&mut self, place: Pointer) {
-        if self.found.len() < MAX_PARAMETERS && !self.found.contains(&place) {
+        if self.found.len() < quote::MAX_DESCRIBED && !self.found.contains(&place) {
             self.found.push(place);
         }
     }

@@ -5,19 +5,18 @@ use minijinja::value::{Serde, Value};
 use serde_json::Map;
 
 use super::library::render;
-use super::quote::one_line;
+use super::quote::{MAX_DESCRIBED, one_line};
 use super::shown::{self, ExampleCall};
 use crate::scanner::ToolSet;
 use callwright_common::json::Pointer;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
-/// Maximum number of faults to describe per call; the message states how many more there are.
-const MAX_FAULTS: usize = 8;
-
 /// Renders each fault with its own template, whose name is that of the fault code.
 pub(super) fn texts(call: &Call, diagnoses: &[Diagnosis]) -> Vec<(FaultCode, String)> {
-    let described = diagnoses.iter().take(MAX_FAULTS).enumerate();
-    described
+    diagnoses
+        .iter()
+        .take(MAX_DESCRIBED)
+        .enumerate()
         .map(|(index, diagnosis)| {
             let again = diagnoses.iter().take(index).any(|earlier| earlier.code == diagnosis.code);
             let text = render(diagnosis.code.name(), &context(call, diagnosis, again));

@@ -4,10 +4,8 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::quote;
-
-/// Maximum number of characters of a tool's description: one line. The full text is in the tool definition, which is
-/// offered from then on.
-const MAX_DESCRIPTION: usize = 160;
+use crate::scanner::schema::MAX_DESCRIPTION;
+use callwright_common::text::beginning;
 
 /// A tool that a search found.
 #[derive(Debug, Clone, Copy)]
@@ -34,9 +32,10 @@ pub(super) fn exhausted(limit: u32) -> Value {
 fn line(description: &str) -> String {
     let words = quote::line(description);
     let sentence = words.find(". ").map_or(words.as_str(), |end| words.get(..=end).unwrap_or_default());
-    match sentence.char_indices().nth(MAX_DESCRIPTION) {
-        Some((end, _)) => format!("{} ...", sentence.get(..end).unwrap_or_default().trim_end()),
-        None => sentence.to_owned(),
+    // The full text is in the tool definition, which is offered from then on.
+    match beginning(sentence, MAX_DESCRIPTION) {
+        whole if whole.len() == sentence.len() => whole.to_owned(),
+        part => format!("{} ...", part.trim_end()),
     }
 }
 

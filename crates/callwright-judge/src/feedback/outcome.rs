@@ -18,14 +18,11 @@ use callwright_types::{Call, Explanation, Outcome, Passage, Refusal};
 /// Maximum number of characters of a response to search for parameters.
 const READ_CHARS: usize = 16_000;
 
-/// Maximum number of earlier calls to list: the last ones.
+/// Maximum number of earlier calls or rounds to list: the last ones. The trace has the earlier ones.
 pub const MAX_TRIED: usize = 6;
 
-/// Maximum number of characters per earlier call.
-const MAX_ACTION: usize = 300;
-
-/// Maximum number of characters of the observation and of the thought of an earlier round.
-const MAX_OBSERVATION: usize = 200;
+/// Maximum number of characters per earlier call, and of the thought before it in a record.
+pub(super) const MAX_ACTION: usize = 300;
 
 /// Maximum number of characters of a response in the brief form of an observation.
 const BRIEF_BODY_CHARS: usize = 120;
@@ -116,7 +113,7 @@ fn earlier<'a>(budget: &mut MessageBudget, rounds: impl DoubleEndedIterator<Item
         let action = excerpt(&round.action, MAX_ACTION);
         if told.len() < MAX_TRIED && told.iter().all(|[known, ..]| *known != action) {
             let thought = round.thought.as_deref().unwrap_or_default();
-            told.push([action, excerpt(observation(round), MAX_OBSERVATION), excerpt(thought, MAX_OBSERVATION)]);
+            told.push([action, excerpt(observation(round), quote::MAX_INLINE), excerpt(thought, quote::MAX_INLINE)]);
         }
     }
     let mut told = budget.first(3, told, |round| round.iter().map(String::len).sum());

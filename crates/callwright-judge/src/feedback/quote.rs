@@ -7,18 +7,16 @@ use std::borrow::Cow;
 
 use minijinja::value::Value;
 
+use crate::scanner::schema::MAX_LISTED;
 use callwright_common::text::excerpt;
 
-/// Maximum number of characters of a name or value quoted within a line.
-const MAX_INLINE: usize = 200;
+/// Maximum number of characters of a name, value or description quoted within a line.
+pub(super) const MAX_INLINE: usize = 200;
 
 /// Formats `text` as inline code: in backticks, shortened, without line breaks and backticks of its own.
 pub(super) fn code(text: &str) -> String {
     format!("`{}`", excerpt(text, MAX_INLINE).replace('`', "'"))
 }
-
-/// Maximum number of texts of a list to quote; more cost more tokens than they help.
-const MAX_LISTED: usize = 30;
 
 /// Formats several texts as inline code.
 pub(super) fn codes(texts: &[String]) -> String {
@@ -29,12 +27,12 @@ pub(super) fn codes(texts: &[String]) -> String {
     }
 }
 
-/// Maximum number of characters of a description quoted within a line.
-const MAX_QUOTED: usize = 200;
+/// Maximum number of parameters or faults that one message describes; it states how many more faults there are.
+pub(super) const MAX_DESCRIBED: usize = 8;
 
 /// Quotes foreign text within a line: in double quotes, shortened, without line breaks and double quotes of its own.
 pub(super) fn said(text: &str) -> String {
-    format!("\"{}\"", excerpt(text, MAX_QUOTED).replace('"', "'"))
+    format!("\"{}\"", excerpt(text, MAX_INLINE).replace('"', "'"))
 }
 
 /// Maximum number of characters of a clause that quotes values itself, such as a rule with its allowed values.

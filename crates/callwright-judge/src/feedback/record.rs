@@ -3,14 +3,9 @@
 use minijinja::context;
 use minijinja::value::Value;
 
+use super::outcome::{MAX_ACTION, MAX_TRIED};
 use callwright_common::text::excerpt;
 use callwright_types::trace::Round;
-
-/// Maximum number of rounds to list: the last ones. The trace has the earlier ones.
-const MAX_ROUNDS: usize = 6;
-
-/// Maximum number of characters of an action or a thought.
-const MAX_ACTION: usize = 300;
 
 /// Maximum number of characters of an observation.
 const MAX_OBSERVATION: usize = 600;
@@ -22,7 +17,7 @@ pub(super) fn closing(record: &[Round]) -> Value {
 
 /// Returns the last rounds, each one shortened.
 pub(super) fn rounds(record: &[Round]) -> Vec<Value> {
-    let last = record.iter().skip(record.len().saturating_sub(MAX_ROUNDS));
+    let last = record.iter().skip(record.len().saturating_sub(MAX_TRIED));
     last.map(|round| {
         context! {
             kind => &round.kind,

@@ -5,6 +5,7 @@ use minijinja::value::Value;
 use serde_json::Map;
 
 use super::example::example;
+use super::quote::MAX_INLINE;
 use crate::scanner::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
@@ -13,8 +14,7 @@ use callwright_common::text::excerpt;
 /// again, and the model has just written them.
 const MAX_ARGUMENTS: usize = 16 * 1024;
 
-/// Maximum number of characters of a text, and of elements of an array or object, within shortened arguments.
-const MAX_TEXT: usize = 200;
+/// Maximum number of elements of an array or object within shortened arguments.
 const MAX_ELEMENTS: usize = 20;
 
 /// Maximum number of bytes of a value that an example repeats.
@@ -31,7 +31,7 @@ pub fn shortened_arguments(arguments: &str) -> Option<String> {
         return None;
     }
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(arguments) else {
-        return Some(excerpt(arguments, MAX_TEXT));
+        return Some(excerpt(arguments, MAX_INLINE));
     };
     shorten(&mut value);
     let text = value.to_string();
@@ -40,17 +40,13 @@ pub fn shortened_arguments(arguments: &str) -> Option<String> {
 
 fn shorten(value: &mut serde_json::Value) {
     match value {
-        serde_json::Value::String(text) if text.len() > MAX_TEXT => *text = excerpt(text, MAX_TEXT),
+        serde_json::Value::String(text) if text.len() > MAX_INLINE => *text = excerpt(text, MAX_INLINE),
         serde_json::Value::Array(items) => {
             items.truncate(MAX_ELEMENTS);
             items.iter_mut().for_each(shorten);
         }
         serde_json::Value::Object(members) => {
-            let mut kept = 0;
-            members.retain(|_, _| {
-                kept += 1;
-                kept <= MAX_ELEMENTS
-            });
+            *members = std::mem::take(members).into_iter().take(MAX_ELEMENTS).collect();
             members.values_mut().for_each(shorten);
         }
         _ => {}
@@ -88,12 +84,8 @@ pub(super) fn call_of(
     wanted: &[String],
 ) -> Option<ExampleCall> {
     let built = example(tool, given, wanted)?;
-    let mut open = Vec::new();
-    for (name, value) in &built {
-        if given.get(name) != Some(value) && !is_settled(tool, name, value) {
-            open.push(name.clone());
-        }
-    }
+    let open = built.iter().filter(|(name, value)| given.get(*name) != Some(*value) && !is_settled(tool, name, value));
+    let open = open.map(|(name, _)| name.clone()).collect();
     Some(ExampleCall { name: tool.name().to_owned(), arguments: serde_json::Value::Object(built).to_string(), open })
 }
 

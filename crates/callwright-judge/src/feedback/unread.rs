@@ -5,11 +5,8 @@ use minijinja::value::Value;
 use serde_json::Map;
 
 use super::shown::{self, ExampleCall};
-use crate::scanner::ToolSet;
+use crate::scanner::{MAX_NEAREST, ToolSet};
 use callwright_types::Diagnosis;
-
-/// Maximum number of offered tools to list.
-const MAX_LISTED: usize = 10;
 
 /// Returns the template context. The facts of the diagnosis depend on how far the answer could be parsed. All are
 /// optional: `reason` (why no call can be recovered), `name` (tool name), `near` (text at that position), `notation`,
@@ -17,8 +14,8 @@ const MAX_LISTED: usize = 10;
 pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
     let name = fact(diagnosis, "name");
     let tools: Vec<String> = match name {
-        Some(name) => tool_set.nearest(name, MAX_LISTED).into_iter().map(|(near, _)| near.to_owned()).collect(),
-        None => tool_set.tools().iter().take(MAX_LISTED).map(|tool| tool.name().to_owned()).collect(),
+        Some(name) => tool_set.nearest(name, MAX_NEAREST).into_iter().map(|(near, _)| near.to_owned()).collect(),
+        None => tool_set.tools().iter().take(MAX_NEAREST).map(|tool| tool.name().to_owned()).collect(),
     };
     context! {
         code => diagnosis.code.code(),

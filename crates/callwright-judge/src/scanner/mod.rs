@@ -39,7 +39,7 @@ pub use budget::{BudgetLimits, JudgementBudget};
 pub use checked_call::CheckedCall;
 pub use context::{Context, Expectation, Expectations, Reactions};
 pub use faults::case::CallFreeAnswer;
-pub(crate) use faults::case::FaultCase;
+pub(crate) use faults::case::{FaultCase, MAX_NEAREST};
 pub use relevance::{FoundTool, Relevance};
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;

@@ -18,9 +18,6 @@ const LEVELS: usize = 2;
 /// Search steps per doubling of the cut.
 const STEPS_PER_DOUBLING: u32 = 4;
 
-/// Last search step: a million items.
-const MOST_STEPS: u32 = 20 * STEPS_PER_DOUBLING;
-
 /// Note for a value that the proxy did not read or receive completely.
 const REST_MISSING: &str = "… (the answer is longer than the proxy reads, or broke off; the rest is missing)";
 
@@ -89,7 +86,9 @@ pub(super) fn completed(text: &str) -> Option<Value> {
 /// Returns the value under the largest cut that fits: first scales all limits together, then raises each one alone,
 /// items before characters.
 fn widest(value: &Value, limit: usize) -> Option<String> {
-    let step = last_that(0, MOST_STEPS as usize, |step| written(value, Cut::at(step as u32), limit).is_some())?;
+    // A text of this many characters has no more items.
+    let last = limit.max(1).ilog2() * STEPS_PER_DOUBLING;
+    let step = last_that(0, last as usize, |step| written(value, Cut::at(step as u32), limit).is_some())?;
     let mut cut = Cut::at(step as u32);
     let kinds: [fn(&mut Cut) -> &mut usize; 4] =
         [|cut| &mut cut.items, |cut| &mut cut.chars, |cut| &mut cut.members, |cut| &mut cut.levels];

@@ -20,6 +20,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::quote::{code, one_line, printable};
+use callwright_common::text::beginning;
 use callwright_types::outcome::{ApiAnswer, NextPage};
 
 /// Number of characters reserved for the note about the cut.
@@ -61,16 +62,8 @@ const TELLING: [&str; 18] = [
 /// Returns at most `limit` characters (but at least 200) of a successful response, and notes if it has no content, header
 /// fields that matter, or a next page.
 pub fn shown(answer: &ApiAnswer, limit: usize) -> String {
-    let mut shown = content(answer, limit.max(MIN_LIMIT));
-    if let Some(fields) = fields::note(answer) {
-        shown.push('\n');
-        shown.push_str(&fields);
-    }
-    if let Some(next) = &answer.paging.next {
-        shown.push('\n');
-        shown.push_str(&more(next));
-    }
-    shown
+    let notes = fields::note(answer).into_iter().chain(answer.paging.next.as_ref().map(more));
+    notes.fold(content(answer, limit.max(MIN_LIMIT)), |shown, note| shown + "\n" + &note)
 }
 
 /// Returns the response as stored in a trace: all pages in full, one after the other; a description for binary content.
@@ -191,11 +184,9 @@ fn more(next: &NextPage) -> String {
     if next.arguments.is_empty() {
         return "(there are more results on a next page, which this tool has no argument for)".to_owned();
     }
-    let set: Vec<String> = next
-        .arguments
-        .iter()
-        .map(|(name, value)| format!("{} set to {}", code(name), Value::from(value.as_str())))
-        .collect();
+    let set = next.arguments.iter();
+    let set = set.map(|(name, value)| format!("{} set to {}", code(name), Value::from(value.as_str())));
+    let set: Vec<String> = set.collect();
     format!("(there are more results: for the next page, call again with {})", set.join(" and "))
 }
 
@@ -214,13 +205,12 @@ fn shortened(text: &str, limit: usize, broke_off: bool) -> String {
 
 /// Whether a text has at most `limit` characters.
 fn fits(text: &str, limit: usize) -> bool {
-    text.len() <= limit || text.char_indices().nth(limit).is_none()
+    beginning(text, limit).len() == text.len()
 }
 
 fn cut(text: &str, room: usize) -> String {
-    let end = text.char_indices().nth(room).map_or(text.len(), |(end, _)| end);
-    let begun = text.get(..end).unwrap_or_default();
-    match begun.rfind('\n').filter(|line_end| *line_end >= end / 2) {
+    let begun = beginning(text, room);
+    match begun.rfind('\n').filter(|line_end| *line_end >= begun.len() / 2) {
         Some(line_end) => {
             let lines = begun.get(..line_end).unwrap_or_default();
             format!("{lines}\n(shortened: the first {} of {} lines are shown)", count(lines), count(text.trim_end()))

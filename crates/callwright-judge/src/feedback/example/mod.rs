@@ -13,9 +13,6 @@ use effective::effective;
 /// Maximum number of values per example.
 const MAX_VALUES: usize = 300;
 
-/// Maximum nesting depth of an example.
-const MAX_DEPTH: usize = 12;
-
 /// Maximum number of alternatives to try.
 const MAX_BRANCHES: usize = 4;
 
@@ -48,7 +45,7 @@ pub(super) fn example(
         let mut builder = ExampleBuilder { root: tool.schema(), branch, hints, left: MAX_VALUES };
         let mut keywords = effective(tool.schema(), tool.schema(), branch);
         require(&mut keywords, wanted);
-        if let Some(Value::Object(built)) = builder.object(&keywords, base, 0)
+        if let Some(Value::Object(built)) = builder.object(&keywords, base)
             && tool.accepts(&built)
         {
             return Some(built);
@@ -78,9 +75,9 @@ struct ExampleBuilder<'a> {
 
 impl ExampleBuilder<'_> {
     /// Creates a value for `schema`; `variant` distinguishes the items of an array with unique items.
-    fn value(&mut self, schema: &Value, name: &str, variant: usize, depth: usize) -> Option<Value> {
+    fn value(&mut self, schema: &Value, name: &str, variant: usize) -> Option<Value> {
         self.left = self.left.checked_sub(1)?;
-        if depth > MAX_DEPTH || schema == &Value::Bool(false) {
+        if schema == &Value::Bool(false) {
             return None;
         }
         let keywords = effective(self.root, schema, self.branch);
@@ -88,19 +85,16 @@ impl ExampleBuilder<'_> {
             return Some(only.clone());
         }
         if let Some(options) = keywords.get("enum").and_then(Value::as_array) {
-            let real: Vec<&Value> = options.iter().filter(|option| !option.is_null()).collect();
-            return real
-                .get(variant)
-                .or(real.first())
-                .map(|option| (*option).clone())
-                .or_else(|| options.first().cloned());
+            let mut real = options.iter().filter(|option| !option.is_null());
+            let first = real.clone().next().or(options.first());
+            return real.nth(variant).or(first).cloned();
         }
         if let Some(hint) = self.hint(&keywords).filter(|_| variant == 0) {
             return Some(hint);
         }
         match kind(&keywords) {
-            "object" => self.object(&keywords, &Map::new(), depth),
-            "array" => self.array(&keywords, name, depth),
+            "object" => self.object(&keywords, &Map::new()),
+            "array" => self.array(&keywords, name),
             "integer" => bounds::whole(&keywords, variant),
             "number" => bounds::number(&keywords, variant),
             "boolean" => Some(Value::Bool(variant == 0)),
@@ -117,7 +111,7 @@ impl ExampleBuilder<'_> {
 
     /// Creates an object with the members of `base`, the required members, and as many others as `minProperties`
     /// requires.
-    fn object(&mut self, keywords: &Map<String, Value>, base: &Map<String, Value>, depth: usize) -> Option<Value> {
+    fn object(&mut self, keywords: &Map<String, Value>, base: &Map<String, Value>) -> Option<Value> {
         const ANYTHING: &Value = &Value::Bool(true);
         let mut built = base.clone();
         let properties = keywords.get("properties").and_then(Value::as_object);
@@ -126,7 +120,7 @@ impl ExampleBuilder<'_> {
         for name in required {
             if !built.contains_key(name) {
                 let schema = properties.and_then(|properties| properties.get(name)).unwrap_or(ANYTHING);
-                built.insert(name.to_owned(), self.value(schema, name, 0, depth + 1)?);
+                built.insert(name.to_owned(), self.value(schema, name, 0)?);
             }
         }
         let least = keywords.get("minProperties").and_then(Value::as_u64).unwrap_or(0);
@@ -135,13 +129,13 @@ impl ExampleBuilder<'_> {
                 break;
             }
             if !built.contains_key(name) {
-                built.insert(name.clone(), self.value(schema, name, 0, depth + 1)?);
+                built.insert(name.clone(), self.value(schema, name, 0)?);
             }
         }
         Some(Value::Object(built))
     }
 
-    fn array(&mut self, keywords: &Map<String, Value>, name: &str, depth: usize) -> Option<Value> {
+    fn array(&mut self, keywords: &Map<String, Value>, name: &str) -> Option<Value> {
         const ANYTHING: &Value = &Value::Bool(true);
         let [least, most] = ["minItems", "maxItems"].map(|keyword| keywords.get(keyword).and_then(Value::as_u64));
         let first = keywords.get("prefixItems").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
@@ -153,7 +147,7 @@ impl ExampleBuilder<'_> {
         let distinct = keywords.get("uniqueItems").is_some_and(|unique| unique == true);
         let items = (0..).zip(0..count).map(|(index, _): (usize, u64)| {
             let schema = first.get(index).unwrap_or(rest);
-            self.value(schema, name, if distinct { index } else { 0 }, depth + 1)
+            self.value(schema, name, if distinct { index } else { 0 })
         });
         items.collect::<Option<Vec<Value>>>().map(Value::Array)
     }

@@ -3,7 +3,7 @@
 use regex_syntax::hir::{Class, Hir, HirKind};
 use serde_json::{Map, Value};
 
-/// Maximum length to which a text is padded, in characters.
+/// Maximum length to which a text is padded, in characters, and of a text that matches a pattern, in bytes.
 const MAX_LENGTH: u64 = 256;
 
 /// Returns a matching text: by pattern, by format, else the parameter's name in angle brackets, a common notation for
@@ -22,10 +22,9 @@ pub(super) fn text(keywords: &Map<String, Value>, name: &str, variant: usize) ->
     }
     let number = if variant == 0 { String::new() } else { (variant + 1).to_string() };
     let mut text: String = format!("<{}{number}>", name.chars().take(64).collect::<String>());
-    while (text.chars().count() as u64) < least {
-        text.push('a');
-    }
-    if text.chars().count() as u64 > most {
+    let length = text.chars().count() as u64;
+    text.extend((length..least).map(|_| 'a'));
+    if length > most {
         text = (0..most).map(|_| 'a').collect();
     }
     Some(text)
@@ -49,9 +48,6 @@ fn of_format(format: &str) -> Option<&'static str> {
         _ => return None,
     })
 }
-
-/// Maximum length of the text in bytes.
-const MAX_BYTES: usize = 256;
 
 /// Maximum number of steps to create it, regardless of repetitions in the expression.
 const MAX_STEPS: usize = 10_000;
@@ -88,7 +84,7 @@ impl PatternText {
                 }
             }
         }
-        (self.bytes.len() <= MAX_BYTES).then_some(())
+        (self.bytes.len() as u64 <= MAX_LENGTH).then_some(())
     }
 }
 
