@@ -6,13 +6,11 @@ use serde_json::{Map, Value};
 
 use super::lenient::{self, LenientGuard};
 use super::proposal::{RepairJob, RepairedCall};
-use super::rescue::literal::{Literal, object_json};
+use super::rescue::call_names::MAX_WRAPPERS;
+use super::rescue::literal::Literal;
 use super::wrapper;
 use callwright_common::json::is_object_text;
 use callwright_types::{Repair, RepairKind};
-
-/// Maximum number of times that the arguments may be encoded as a JSON string.
-const MAX_ENCODINGS: usize = 3;
 
 /// Parses arguments that are not a JSON object, and unwraps an argument object from within another object.
 pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
@@ -37,7 +35,7 @@ pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
 /// Returns the JSON text of the one object that the arguments encode.
 fn object_in(text: &str, guard: LenientGuard<'_>) -> Option<String> {
     let mut decoded = text.to_owned();
-    for _ in 0..=MAX_ENCODINGS {
+    for _ in 0..=MAX_WRAPPERS {
         if parse_object(&decoded).is_some() {
             return Some(decoded);
         }
@@ -72,8 +70,7 @@ fn unwrapped(
 
 fn json(members: &[(String, Literal)]) -> String {
     let mut seen: HashSet<&str> = HashSet::with_capacity(members.len());
-    let first = members.iter().filter(|(key, _)| seen.insert(key)).map(|(key, value)| (key.as_str(), value));
-    object_json(first)
+    Literal::Object(members.iter().filter(|(key, _)| seen.insert(key)).cloned().collect()).json()
 }
 
 fn parse_object(text: &str) -> Option<Map<String, Value>> {

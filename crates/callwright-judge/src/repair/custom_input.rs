@@ -9,13 +9,11 @@ use serde_json::Value;
 
 use super::lenient::{self, LenientGuard};
 use super::proposal::{RepairJob, RepairedCall};
+use super::rescue::call_names::MAX_WRAPPERS;
 use super::rescue::literal::Literal;
 use callwright_common::json::Pointer;
 use callwright_types::tool::CUSTOM_INPUT;
 use callwright_types::{FaultCode, Repair, RepairKind};
-
-/// Maximum number of times that the arguments may be encoded as a JSON string.
-const MAX_ENCODINGS: usize = 3;
 
 /// The text of a call, and the member that had it.
 struct CustomInput {
@@ -59,7 +57,7 @@ fn input_in(arguments: &str, guard: LenientGuard<'_>) -> Option<CustomInput> {
                 _ => None,
             }
         }
-        Ok(Value::String(text)) => match encoded_object(&text, MAX_ENCODINGS) {
+        Ok(Value::String(text)) => match encoded_object(&text, MAX_WRAPPERS) {
             Some(object) => input_in(&object, guard),
             None => whole(&text),
         },

@@ -5,13 +5,11 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use crate::repair::rescue::call_names::MAX_WRAPPERS;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::scanner::names::{bracket_token, template_token};
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::bare;
-
-/// Maximum number of times that the arguments may be encoded as a JSON string.
-const MAX_ENCODINGS: usize = 3;
 
 /// Tools that guide the parser: the called tool, and the tools offered with it.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +21,7 @@ pub(super) struct LenientGuard<'a> {
 /// Returns the members of the one object in `text`; `None` if there is no object, if there are several different
 /// objects, or if there is any other content.
 pub(super) fn members(text: &str, guard: LenientGuard<'_>) -> Option<Vec<(String, Literal)>> {
-    decoded(text, guard, MAX_ENCODINGS)
+    decoded(text, guard, MAX_WRAPPERS)
 }
 
 fn decoded(text: &str, guard: LenientGuard<'_>, encodings: usize) -> Option<Vec<(String, Literal)>> {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::lenient::{self, LenientGuard};
-use super::rescue::call_names::{ARGUMENTS, NAMES, clean};
+use super::rescue::call_names::{ARGUMENTS, MAX_WRAPPERS, NAMES, clean};
 use super::rescue::literal::Literal;
 use crate::scanner::names::fold;
 
@@ -27,12 +27,9 @@ const HOLDERS: [&str; 12] = [
 /// Members of a call beside its name and its arguments.
 const BESIDE: [&str; 5] = ["id", "type", "index", "call_id", "tool_call_id"];
 
-/// Maximum depth of nested objects.
-const MAX_DEPTH: usize = 3;
-
 /// Returns the members of the argument object within `members`, if these are not arguments of the tool themselves.
 pub(super) fn inner(members: &[(String, Literal)], guard: LenientGuard<'_>) -> Option<Vec<(String, Literal)>> {
-    within(members, guard, MAX_DEPTH)
+    within(members, guard, MAX_WRAPPERS)
 }
 
 fn within(members: &[(String, Literal)], guard: LenientGuard<'_>, depth: usize) -> Option<Vec<(String, Literal)>> {

@@ -2,13 +2,10 @@
 
 use serde_json::Value;
 
-use super::{AnswerShape, after_reasoning, read_value};
+use super::{AnswerShape, MAX_WRAPPERS, after_reasoning, read_value};
 
 /// Maximum number of bytes of an answer that are read; a choice is short.
 const MAX_BYTES: usize = 16 * 1024;
-
-/// Maximum number of objects and strings that a choice may be wrapped in.
-const MAX_WRAPPERS: usize = 3;
 
 /// Letter in a text, as a word of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

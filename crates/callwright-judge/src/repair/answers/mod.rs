@@ -15,15 +15,13 @@ pub use choice::read_choice;
 #[doc(hidden)]
 pub use habits::{assert_understood, habits};
 
+use super::rescue::call_names::MAX_WRAPPERS;
 use super::rescue::literal::{Literal, LiteralReader};
 pub use super::rescue::reasoning::after_reasoning;
 use callwright_common::text::excerpt;
 
 /// Maximum number of characters of an unreadable answer that its fault quotes.
 const QUOTED_CHARS: usize = 120;
-
-/// Maximum number of objects that a value may be wrapped in.
-const MAX_WRAPPERS: usize = 3;
 
 /// JSON type that a prompt requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,7 +225,5 @@ fn next_bracket(text: &str, from: usize) -> Option<usize> {
 }
 
 fn json_of(literal: &Literal) -> Option<Value> {
-    let mut json = String::new();
-    literal.write(&mut json);
-    serde_json::from_str(&json).ok()
+    serde_json::from_str(&literal.json()).ok()
 }

@@ -148,7 +148,7 @@ pub(super) fn named_object(reader: &mut LiteralReader<'_>) -> Option<WrittenCall
 }
 
 /// Marker of a code fence.
-const FENCE: &str = "```";
+pub(super) const FENCE: &str = "```";
 
 /// Skips the opening of a code fence, and returns whether there is one.
 fn fence(reader: &mut LiteralReader<'_>) -> Option<bool> {

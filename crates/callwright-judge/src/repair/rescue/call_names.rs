@@ -5,6 +5,15 @@ use crate::scanner::names::{CONTENT_TYPES, without_number, without_scope};
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_types::tool_names::without_id_scope;
 
+/// Maximum number of bytes of the name of a tool or of an argument. Providers allow a tool 64.
+pub(crate) const MAX_NAME: usize = 160;
+
+/// Maximum number of bytes of a call before its arguments.
+pub(super) const MAX_HEAD: usize = 256;
+
+/// Maximum number of times that a call or its arguments are encoded as text or wrapped.
+pub(crate) const MAX_WRAPPERS: usize = 3;
+
 /// Members that contain the tool's name.
 pub(crate) const NAMES: [&str; 11] = [
     "name",

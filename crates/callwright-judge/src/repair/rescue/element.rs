@@ -1,7 +1,7 @@
 //! Parses calls as XML-like elements: `<invoke name="f"><parameter name="a">1</parameter></invoke>` and its variants.
 
 use super::body;
-use super::call_names::{self, clean, has_only_parameters, offered};
+use super::call_names::{self, MAX_NAME, clean, has_only_parameters, offered};
 use super::extent::{self, Breaks, Taken, Within, inner_text};
 use super::literal::{Literal, LiteralReader, constant};
 use super::tag::{self, Tag, TagKind};
@@ -30,9 +30,6 @@ const NEUTRAL: [&str; 3] = ["server_name", "tool_call_id", "id"];
 
 /// Words in the position of the tool's name. If one is found, the name follows.
 const NAME_WORDS: [&str; 4] = ["name", "tool_name", "function_name", "tool"];
-
-/// Maximum number of bytes of a tool's name on its own line.
-const MAX_NAME: usize = 128;
 
 /// Parses one call as an element.
 pub(super) fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {

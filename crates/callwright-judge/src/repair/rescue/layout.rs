@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::body::FENCE;
 use super::call_names::offered;
 use super::literal::LiteralReader;
 use super::markers;
@@ -74,8 +75,9 @@ pub(super) struct Fence {
     pub(super) holds_code: bool,
 }
 
-/// Maximum number of calls that are parsed in one answer. Providers allow a model 128 parallel calls.
-const MAX_CALLS: usize = 256;
+/// Maximum number of calls that are parsed in one answer. Providers allow a model 128 parallel calls. If there are more, the
+/// request may contain them.
+pub(super) const MAX_CALLS: usize = 256;
 
 /// Splits a text into its parts. If `may_complete` is set, brackets left open at the end of the text are closed. Stops
 /// early if the `budget` is spent.
@@ -413,9 +415,9 @@ fn is_blank(letter: char) -> bool {
 }
 
 /// Returns the length of the code fence marker at the start of the line, if there is one.
-fn fence_marker(line: &str) -> Option<usize> {
+pub(super) fn fence_marker(line: &str) -> Option<usize> {
     ['`', '~'].into_iter().find_map(|letter| {
         let length = line.len() - line.trim_start_matches(letter).len();
-        (length >= 3).then_some(length)
+        (length >= FENCE.len()).then_some(length)
     })
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::scanner::ToolSet;
+use crate::scanner::schema::MAX_DESCRIPTION;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -59,9 +60,6 @@ struct Facts<'a> {
     nearest: Vec<&'a str>,
 }
 
-/// Maximum number of characters of the answer that are quoted.
-const MAX_QUOTED: usize = 160;
-
 /// Maximum number of offered names that are suggested.
 const MAX_NEAREST: usize = 3;
 
@@ -113,5 +111,5 @@ pub(crate) fn unknown_tool(diagnosis: &Diagnosis) -> Option<&str> {
 }
 
 fn quoted(text: &str) -> String {
-    excerpt(text, MAX_QUOTED)
+    excerpt(text, MAX_DESCRIPTION)
 }

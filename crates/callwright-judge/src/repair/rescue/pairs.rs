@@ -1,7 +1,7 @@
 //! Parses `name <arg_key>a</arg_key> <arg_value>1</arg_value>` of GLM, LongCat and Hunyuan, with missing, doubled or
 //! confused tags.
 
-use super::call_names::offered;
+use super::call_names::{MAX_NAME, offered};
 use super::extent::{self, Breaks, Taken, Within};
 use super::literal::{Literal, LiteralReader};
 use super::tag::{self, TagKind};
@@ -12,9 +12,6 @@ use crate::scanner::ToolSet;
 const KEY: &str = "arg_key";
 const VALUE: &str = "arg_value";
 const SEPARATOR: &str = "tool_sep";
-
-/// Maximum number of bytes of an argument's name.
-const MAX_KEY: usize = 128;
 
 /// Parses one call after the start tag of the element `wrapper`, including the end tag of that element.
 pub(super) fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, wrapper: &str) -> Option<WrittenCall> {
@@ -90,7 +87,7 @@ fn is_of_pair(name: &str) -> bool {
 /// Parses an argument's name up to the next tag.
 fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
     let window = reader.rest();
-    let window = window.get(..window.floor_char_boundary(MAX_KEY))?;
+    let window = window.get(..window.floor_char_boundary(MAX_NAME))?;
     let length = window.find('<')?;
     let key = window.get(..length)?.trim();
     (!key.is_empty() && !key.contains('\n')).then_some(())?;

@@ -1,14 +1,11 @@
 //! Parses calls without brackets on one line: `name a="1" b="2"` in shell syntax, and `name/a>1`.
 
-use super::call_names::offered;
+use super::call_names::{MAX_HEAD, offered};
 use super::element::typed;
 use super::literal::{Literal, LiteralReader};
 use super::python;
 use super::written::WrittenCall;
 use crate::scanner::{CompiledTool, ToolSet};
-
-/// Maximum number of bytes of a name and the character after it.
-const MAX_HEAD: usize = 192;
 
 /// Whether such a call may begin with `rest`.
 pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {

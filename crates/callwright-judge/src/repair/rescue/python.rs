@@ -1,16 +1,13 @@
 //! Parses calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
 
-use super::call_names::{clean, offered};
+use super::call_names::{MAX_NAME, clean, offered};
 use super::literal::{Literal, LiteralReader, Nesting};
 use super::shape;
 use super::written::WrittenCall;
 use crate::scanner::ToolSet;
 
-/// Maximum number of characters of a tool's name. Providers allow 64.
-const MAX_NAME: usize = 160;
-
-/// Maximum depth of nested lists that are searched for calls.
-const MAX_DEPTH: usize = 4;
+/// Maximum depth of lists and wrapper functions around a call.
+pub(super) const MAX_DEPTH: usize = 4;
 
 /// Functions around calls that do not change the called tool.
 pub(super) const WRAPPERS: [&str; 6] = ["print", "str", "display", "json.dumps", "asyncio.run", "repr"];

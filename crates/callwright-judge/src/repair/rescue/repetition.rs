@@ -12,14 +12,11 @@ use serde_json::Value;
 use super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS};
 use super::decision::{Doubt, Effect};
 use super::folding::{Decoding, Folded, Gap};
+use super::layout::MAX_CALLS;
 use crate::scanner::names::without_namespace;
 use crate::scanner::{Conversation, JudgementBudget};
 use callwright_common::json::scalar_text;
 use callwright_types::{Call, RequestPart, TextAuthor};
-
-/// Maximum number of calls of an answer that are searched for: as many as are parsed. If there are more, the request may
-/// contain them.
-const MAX_CALLS: usize = 256;
 
 /// Maximum number of values of a call that are searched for.
 const MAX_VALUES: usize = 16;
@@ -27,13 +24,11 @@ const MAX_VALUES: usize = 16;
 /// Minimum number of bytes of a value that identifies a call.
 const MIN_VALUE: usize = 4;
 
-/// Minimum number of bytes of a value of which one half suffices, because a text in two pieces divides it.
-const MIN_DIVIDED: usize = 16;
-
 /// Minimum number of bytes of a name that is also found within longer words.
 const MIN_JOINED_NAME: usize = 8;
 
-/// Maximum number of bytes of a part of a long value that is searched for.
+/// Maximum number of bytes of a part of a long value that is searched for. Of a value of half as many, one half suffices,
+/// because a text in two pieces divides it.
 const MAX_PART: usize = 32;
 
 /// Maximum distance of a value from the name, apart from the lengths of all arguments.
@@ -368,7 +363,7 @@ fn leaves<'a>(value: &'a Value, found: &mut Vec<String>, keys: &mut Vec<&'a str>
 fn parts(value: Vec<u8>) -> Vec<Vec<u8>> {
     let half = value.len() / 2;
     let ranges = match value.len() {
-        ..MIN_DIVIDED => return vec![value],
+        length if length < MAX_PART / 2 => return vec![value],
         length if length <= 2 * MAX_PART => vec![0..half, half..length],
         length => vec![0..MAX_PART, half..half + MAX_PART, length - MAX_PART..length],
     };

@@ -32,9 +32,6 @@ const LEAST_CUT_AFTER_TEXT: usize = 5;
 /// examined.
 const MAX_ROUNDS: usize = 8;
 
-/// Minimum number of characters in the marker of a code fence.
-const MIN_FENCE: usize = 3;
-
 /// Finds the residue of a text of which the client has `sent` bytes. `is_copy` is whether calls of the text are copies of
 /// native ones.
 pub(crate) fn find(
@@ -147,15 +144,10 @@ fn closes_element(before: &str, marks: &str) -> bool {
 /// Whether a code fence is open at the end of a text.
 fn is_in_fence(text: &str) -> bool {
     let mut open: Option<char> = None;
-    for line in text.lines() {
-        let Some(sign) = line.trim_start().chars().next().filter(|sign| matches!(sign, '`' | '~')) else { continue };
-        let marker = line.trim_start();
-        if marker.len() - marker.trim_start_matches(sign).len() >= MIN_FENCE {
-            match open {
-                None => open = Some(sign),
-                Some(opened) if opened == sign => open = None,
-                Some(_) => {}
-            }
+    for marker in text.lines().map(str::trim_start).filter(|line| layout::fence_marker(line).is_some()) {
+        let sign = marker.chars().next();
+        if open.is_none() || open == sign {
+            open = if open.is_none() { sign } else { None };
         }
     }
     open.is_some()

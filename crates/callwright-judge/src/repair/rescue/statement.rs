@@ -15,8 +15,8 @@ pub(super) struct StatementPosition {
     pub(super) is_labelled: bool,
 }
 
-/// Maximum number of bytes of a label before a call, such as "Function call: ".
-const MAX_LABEL: usize = 120;
+/// Maximum number of bytes of a label or target before a call, such as "Function call: ".
+pub(super) const MAX_LABEL: usize = 120;
 
 /// Returns the positions in a line where a statement may begin: after a list marker, an assignment or a label with a
 /// colon. If an object is on the next line, the last word is also a position.
@@ -104,11 +104,14 @@ fn behind_word<'a>(text: &'a str, close: &str) -> Option<&'a str> {
 /// Returns the number of bytes of `name = `, `const name = ` or `name: Type = `.
 fn assignment(line: &str) -> Option<usize> {
     let (target, value) = line.split_once('=')?;
-    let is_target = !target.trim().is_empty()
-        && target.len() < MAX_LABEL
-        && target.chars().all(|letter| letter.is_alphanumeric() || "_ :,[]".contains(letter))
-        && target.split_whitespace().count() <= 3;
-    (is_target && !value.starts_with('=')).then(|| line.len() - value.trim_start().len())
+    (is_target(target) && !value.starts_with('=')).then(|| line.len() - value.trim_start().len())
+}
+
+/// Whether a text may be the target of an assignment: `const name: Type`.
+pub(super) fn is_target(text: &str) -> bool {
+    text.len() < MAX_LABEL
+        && text.chars().all(|letter| letter.is_alphanumeric() || "_ :,[]".contains(letter))
+        && (1..=3).contains(&text.split_whitespace().count())
 }
 
 /// Returns the number of bytes up to the text after a colon, if that text may be a call.

@@ -3,8 +3,9 @@
 
 use super::literal::LiteralReader;
 
-/// Maximum number of bytes of a start tag.
-const MAX_TAG: usize = 512;
+/// Maximum number of bytes of a start tag, of a streamed text up to the bracket that shows a call, and of marks at the end
+/// of a text. Text of this length without a decision is text.
+pub(super) const MAX_TAG: usize = 512;
 
 /// Maximum number of bytes of an element's name with its prefix.
 const MAX_HEAD: usize = 96;

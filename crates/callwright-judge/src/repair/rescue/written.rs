@@ -2,14 +2,11 @@
 
 use indexmap::IndexMap;
 
-use super::call_names::{has_only_parameters, offered};
-use super::literal::{Literal, LiteralReader, object_json};
+use super::call_names::{MAX_WRAPPERS, has_only_parameters, offered};
+use super::literal::{Literal, LiteralReader};
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::rules::Expressions;
-
-/// Maximum number of times that the arguments may be encoded as a string.
-const MAX_ENCODINGS: usize = 3;
 
 /// A call as it was written.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +43,7 @@ impl WrittenCall {
 
     /// Creates a call whose arguments are one value: an object, the text of an object, or nothing.
     pub(super) fn with_arguments(name: impl Into<String>, arguments: &Literal) -> Option<Self> {
-        Some(Self::named(name, object(arguments, MAX_ENCODINGS)?))
+        Some(Self::named(name, object(arguments, MAX_WRAPPERS)?))
     }
 
     /// Creates a call whose input is a text: the text of its argument object, or else the value of its first parameter.
@@ -72,11 +69,11 @@ impl WrittenCall {
             return Err(UnresolvedCall::Expression { name: self.name.clone(), source: source.to_owned() });
         }
         if let Some(objects) = self.objects(tool) {
-            return Ok(objects.into_iter().map(|members| named_json(tool, members)).collect());
+            return Ok(objects.into_iter().map(|members| named_json(tool, members.to_vec())).collect());
         }
         let mut members = self.arguments(tool).ok_or_else(|| UnresolvedCall::Arguments(self.name.clone()))?;
         members.iter_mut().for_each(|(key, value)| without_leading_zeros(tool, key, value));
-        Ok(vec![named_json(tool, &members)])
+        Ok(vec![named_json(tool, members)])
     }
 
     /// Returns the values of all arguments.
@@ -114,8 +111,8 @@ impl WrittenCall {
     }
 }
 
-fn named_json(tool: &CompiledTool, members: &[(String, Literal)]) -> (String, String) {
-    (tool.name().to_owned(), object_json(members.iter().map(|(key, value)| (key.as_str(), value))))
+fn named_json(tool: &CompiledTool, members: Vec<(String, Literal)>) -> (String, String) {
+    (tool.name().to_owned(), Literal::Object(members).json())
 }
 
 /// Converts digits with leading zeros, such as `07`, to a number if the parameter is numeric. For a string parameter

@@ -4,7 +4,7 @@
 use crate::repair::rescue::body;
 use crate::repair::rescue::call_names::offered;
 use crate::repair::rescue::element;
-use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::literal::{Literal, LiteralReader, MAX_DEPTH};
 use crate::repair::rescue::python;
 use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::{CompiledTool, ToolSet};
@@ -14,12 +14,6 @@ const CALL: &str = "call:";
 
 /// Delimiters of a string.
 const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
-
-/// Maximum number of bytes of a string whose opening quote is missing.
-const MAX_UNOPENED: usize = 1024;
-
-/// Maximum depth of nested brackets.
-const MAX_DEPTH: usize = 32;
 
 /// Parses the calls between markers.
 pub(crate) fn marked(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
@@ -166,8 +160,7 @@ fn value(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option<Li
 /// is no closing quote of this value, and `None` if it may close more than one.
 fn unopened(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option<Option<String>> {
     let rest = reader.rest();
-    let window = rest.get(..rest.floor_char_boundary(MAX_UNOPENED))?;
-    let line = window.get(..window.find(['\n', '{', '}', '[', ']']).unwrap_or(window.len()))?;
+    let line = rest.split(['\n', '{', '}', '[', ']']).next()?;
     let found = QUOTES.iter().filter_map(|quote| Some((line.find(quote)?, quote.len()))).min();
     let Some((length, quote)) = found else {
         reader.burn(line.len());

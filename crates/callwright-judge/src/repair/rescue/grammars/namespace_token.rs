@@ -4,16 +4,13 @@
 
 use crate::repair::rescue::call_names::clean;
 use crate::repair::rescue::element;
-use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::literal::{Literal, LiteralReader, MAX_DEPTH};
 use crate::repair::rescue::written::WrittenCall;
 use crate::scanner::ToolSet;
 
 const TOKEN: &str = "]<]minimax[>[";
 const OPEN: &str = "]<]minimax[>[<tool_call>";
 const INVOKE: &str = "<invoke";
-
-/// Maximum depth of nested elements.
-const MAX_DEPTH: usize = 32;
 
 pub(crate) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
     reader.take(OPEN);

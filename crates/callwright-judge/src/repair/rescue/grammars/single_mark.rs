@@ -1,6 +1,6 @@
 //! Readers of notations with one mark before a call.
 
-use crate::repair::rescue::call_names::{in_header, offered};
+use crate::repair::rescue::call_names::{MAX_HEAD, in_header, offered};
 use crate::repair::rescue::extent::{self, Breaks};
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::written::WrittenCall;
@@ -66,13 +66,10 @@ const CHANNEL: &str = "<|channel|>";
 const RECIPIENT: &str = "to=";
 const MESSAGE: &str = "<|message|>";
 
-/// Maximum number of bytes of a header before its message.
-const MAX_HEADER: usize = 256;
-
 /// Parses `<|channel|>commentary to=functions.name<|message|>{...}<|call|>`, the harmony format of gpt-oss, and
 /// `to=functions.name` if the tokens were stripped.
 pub(crate) fn harmony(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-    let header = reader.rest().bytes().take(MAX_HEADER).position(|byte| byte == b'{')?;
+    let header = reader.rest().bytes().take(MAX_HEAD).position(|byte| byte == b'{')?;
     let head = reader.rest().get(..header)?;
     let recipient = head.find(RECIPIENT).map(|at| at + RECIPIENT.len());
     reader.advance(recipient.or_else(|| head.find(CHANNEL).map(|at| at + CHANNEL.len()))?)?;

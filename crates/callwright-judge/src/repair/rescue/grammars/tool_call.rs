@@ -3,15 +3,12 @@
 //! The chat templates of Hermes, Qwen, GLM, Granite (`<function_call>`), Nemotron (`<TOOLCALL>`), Jamba and Olmo use
 //! this notation.
 
-use crate::repair::rescue::call_names::offered;
+use crate::repair::rescue::call_names::{MAX_WRAPPERS, offered};
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::tag::{self, Tag, TagKind};
 use crate::repair::rescue::written::WrittenCall;
 use crate::repair::rescue::{body, element, pairs, plain};
 use crate::scanner::ToolSet;
-
-/// Maximum depth of nested pairs of tags: `<tool_calls><tool_call>`.
-const MAX_DEPTH: usize = 3;
 
 /// Namespace of the template that writes arguments verbatim between their tags, in elements like those of Qwen.
 const INLINE: &str = "seed:";
@@ -20,7 +17,7 @@ const INLINE: &str = "seed:";
 const MAX_PROSE: usize = 2048;
 
 pub(crate) fn read(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-    let calls = between(reader, tool_set, MAX_DEPTH)?;
+    let calls = between(reader, tool_set, MAX_WRAPPERS)?;
     element::closed(reader, calls)
 }
 

@@ -5,7 +5,7 @@
 
 use super::super::body::TOOL_CALL;
 use super::super::notations::streamed::HoldMarkKind;
-use super::super::python::{KEYWORDS, WRAPPERS};
+use super::super::python::{KEYWORDS, MAX_DEPTH, WRAPPERS};
 use super::super::statement::SHELLS;
 use super::marks::{self, HoldMarkMatch};
 use super::names::{FoldedToolNames, may_become_member, member};
@@ -32,9 +32,6 @@ pub(super) enum BeginningMatch {
         at: usize,
     },
 }
-
-/// Maximum depth of brackets and wrapper functions around a call.
-const MAX_DEPTH: usize = 4;
 
 /// Classifies the beginnings of texts.
 #[derive(Debug, Clone, Copy)]

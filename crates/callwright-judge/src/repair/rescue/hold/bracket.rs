@@ -1,5 +1,6 @@
 //! Follows a bracket that may contain a call, character by character up to the end of its line.
 
+use super::super::call_names::MAX_NAME;
 use super::names::{CallMember, FoldedToolNames, member};
 
 /// Decision after one character.
@@ -12,9 +13,6 @@ pub(super) enum BracketStep {
     /// The bracket is a call, by the text so far.
     Call,
 }
-
-/// Maximum number of bytes of a key or a name that are compared.
-const MAX_WORD: usize = 128;
 
 /// A bracket, by the text so far.
 #[derive(Debug)]
@@ -104,7 +102,7 @@ impl Bracket {
     }
 
     fn keep(&mut self, letter: char) {
-        if self.is_data && self.word.len() < MAX_WORD {
+        if self.is_data && self.word.len() < MAX_NAME {
             self.word.push(letter);
         }
     }

@@ -1,10 +1,6 @@
 //! State of the current line, as far as it was forwarded.
 
-/// Maximum number of bytes of a line that are kept. Labels and assignments before a call are shorter.
-const MAX_HEAD: usize = 120;
-
-/// Maximum number of words in the target of an assignment: `const name: Type = `.
-const MAX_TARGET_WORDS: usize = 3;
+use super::super::statement::{MAX_LABEL, is_target};
 
 /// The current line.
 #[derive(Debug, Default)]
@@ -34,7 +30,7 @@ impl StreamedLine {
         if let Some(last) = part.trim_end_matches(['*', '`', ' ', '\t', '\r']).chars().next_back() {
             self.last = Some(last);
         }
-        let room = part.floor_char_boundary(MAX_HEAD.saturating_sub(self.head.len()));
+        let room = part.floor_char_boundary(MAX_LABEL.saturating_sub(self.head.len()));
         self.head.push_str(part.get(..room).unwrap_or_default());
         part.len()
     }
@@ -46,9 +42,7 @@ impl StreamedLine {
 
     /// Begins the next line.
     pub(super) fn end(&mut self) {
-        let mut head = std::mem::take(&mut self.head);
-        head.clear();
-        *self = Self { head, ..Self::default() };
+        *self = Self::default();
     }
 
     /// Whether a marker at this position is only quoted.
@@ -63,13 +57,11 @@ impl StreamedLine {
 
     /// Whether a colon at this position may end a label.
     pub(super) fn may_be_label(&self) -> bool {
-        self.head.len() < MAX_HEAD && !self.head.contains(['(', '[', '{'])
+        self.head.len() < MAX_LABEL && !self.head.contains(['(', '[', '{'])
     }
 
     /// Whether an equals sign at this position may follow the target of an assignment.
     pub(super) fn may_be_target(&self) -> bool {
-        self.head.len() < MAX_HEAD
-            && self.head.chars().all(|letter| letter.is_alphanumeric() || "_ :,[]".contains(letter))
-            && (1..=MAX_TARGET_WORDS).contains(&self.head.split_whitespace().count())
+        is_target(&self.head)
     }
 }

@@ -21,8 +21,10 @@ use line::StreamedLine;
 use marks::{HoldMarkMatch, ReasoningEnds};
 use names::FoldedToolNames;
 
+use super::body::FENCE;
 use super::notations::residue_marks;
 use super::notations::streamed::{FIRST_BYTES, HoldMarkKind};
+use super::tag::MAX_TAG;
 use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
@@ -47,12 +49,6 @@ pub struct HoldRules {
     /// Maximum number of bytes that are held at a time. A longer text is treated as text.
     pub max_bytes: usize,
 }
-
-/// Maximum number of bytes from a possible start of a call to the required bracket. A longer text is treated as text.
-const MAX_UNDECIDED: usize = 512;
-
-/// Minimum number of characters in the marker of a code fence (CommonMark 0.31, section 4.5).
-const MIN_FENCE: usize = 3;
 
 /// The hold of one streamed text.
 #[derive(Debug)]
@@ -252,10 +248,10 @@ impl<'a> Hold<'a> {
         }
         if matches!(first, '`' | '~') {
             let marker = rest.len() - rest.trim_start_matches(first).len();
-            if marker < MIN_FENCE && marker == rest.len() {
+            if marker < FENCE.len() && marker == rest.len() {
                 return self.wait(rest);
             }
-            if marker >= MIN_FENCE {
+            if marker >= FENCE.len() {
                 return self.fence(rest, marker);
             }
         }
@@ -346,7 +342,7 @@ impl<'a> Hold<'a> {
             HoldMarkMatch::Mark(HoldMarkKind::Maybe, length) => {
                 let (mark, behind) = clip(rest).split_at(length);
                 match self.beginnings().behind_word(mark, behind) {
-                    BeginningMatch::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
+                    BeginningMatch::More if rest.len() < MAX_TAG => Some(self.wait(rest)),
                     BeginningMatch::Mark => {
                         self.state = HoldState::Call(ReasoningEnds::default());
                         Some(length)
@@ -368,7 +364,7 @@ impl<'a> Hold<'a> {
     /// Applies the result of an examination; `None` if it is text.
     fn follow(&mut self, look: BeginningMatch, rest: &str) -> Option<usize> {
         match look {
-            BeginningMatch::More if rest.len() < MAX_UNDECIDED => Some(self.wait(rest)),
+            BeginningMatch::More if rest.len() < MAX_TAG => Some(self.wait(rest)),
             BeginningMatch::More | BeginningMatch::Text => None,
             BeginningMatch::Bracket { at, is_data } => {
                 self.state = HoldState::Bracket(Bracket::new(is_data), ReasoningEnds::default());
@@ -376,7 +372,7 @@ impl<'a> Hold<'a> {
             }
             BeginningMatch::Mark => {
                 self.state = HoldState::Call(ReasoningEnds::default());
-                Some(MIN_FENCE)
+                Some(FENCE.len())
             }
             BeginningMatch::Call { at } => {
                 self.state = HoldState::Call(ReasoningEnds::default());
@@ -461,7 +457,7 @@ impl<'a> Hold<'a> {
 
 /// Limits the examined beginning, which makes the result independent of the size of the pieces.
 fn clip(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_UNDECIDED)).unwrap_or(text)
+    text.get(..text.floor_char_boundary(MAX_TAG)).unwrap_or(text)
 }
 
 /// Returns the number of bytes up to the end of reasoning, and counts the received bytes of its marker.

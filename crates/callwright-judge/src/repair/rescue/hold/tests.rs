@@ -172,7 +172,7 @@ fn a_hold_is_bounded_and_the_next_one_begins_anew() {
     let mut hold = Hold::new(&STARTS, rules(Evidence::Amid));
     hold.push(&text);
     assert_eq!(hold.overflows(), 1);
-    let endless = format!("```{}", " ".repeat(2 * MAX_UNDECIDED));
+    let endless = format!("```{}", " ".repeat(2 * MAX_TAG));
     assert_eq!(flows(&endless), endless);
 }
 

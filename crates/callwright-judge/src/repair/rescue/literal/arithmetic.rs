@@ -5,9 +5,6 @@ use super::number;
 /// Maximum number of signs, operators and parentheses in an expression.
 const MAX_STEPS: usize = 64;
 
-/// Largest exponent of a power.
-const MAX_EXPONENT: u32 = 64;
-
 /// Largest integer that is computed. JSON parsers represent integers up to 2^53 exactly.
 const MAX_WHOLE: i128 = 1 << 53;
 
@@ -149,8 +146,7 @@ impl ArithmeticSum<'_> {
 }
 
 fn power(base: i128, exponent: i128) -> Option<i128> {
-    let exponent = u32::try_from(exponent).ok().filter(|exponent| *exponent <= MAX_EXPONENT)?;
-    base.checked_pow(exponent)
+    base.checked_pow(u32::try_from(exponent).ok()?)
 }
 
 fn modulo(one: i128, other: i128) -> Option<i128> {

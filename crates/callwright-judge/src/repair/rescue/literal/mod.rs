@@ -13,16 +13,14 @@ mod tests;
 mod unescaped;
 mod value;
 
-pub(crate) use reader::LiteralReader;
 pub(super) use reader::Nesting;
-pub(crate) use value::{Literal, constant, object_json};
+pub(crate) use reader::{LiteralReader, MAX_DEPTH};
+pub(crate) use value::{Literal, constant};
 
 /// Returns the JSON text of the literal that `text` consists of; `None` for an expression, or if the text is ambiguous.
 pub(crate) fn whole_json(text: &str) -> Option<String> {
     let mut reader = LiteralReader::new(text, false);
     let value = reader.data()?;
     reader.skip_space()?;
-    let mut out = String::new();
-    value.write(&mut out);
-    (reader.is_at_end() && !reader.has_doubt() && value.expression().is_none()).then_some(out)
+    (reader.is_at_end() && !reader.has_doubt() && value.expression().is_none()).then(|| value.json())
 }

@@ -1,6 +1,6 @@
 //! Tests of values as models write them.
 
-use super::{Literal, LiteralReader, object_json};
+use super::{Literal, LiteralReader};
 
 /// Parses a whole text as a value, and returns it as JSON; `None` if it is not exactly one value.
 fn value(text: &str) -> Option<String> {
@@ -16,7 +16,7 @@ fn value_of(reader: &mut LiteralReader<'_>) -> Option<String> {
     let literal = reader.data()?;
     reader.skip_space()?;
     reader.rest().is_empty().then(|| {
-        let json = object_json([("v", &literal)]);
+        let json = Literal::Object(vec![("v".to_owned(), literal)]).json();
         json.strip_prefix("{\"v\":").and_then(|json| json.strip_suffix('}')).unwrap_or_default().to_owned()
     })
 }
@@ -25,7 +25,7 @@ fn value_of(reader: &mut LiteralReader<'_>) -> Option<String> {
 fn argument(text: &str) -> Option<String> {
     let mut reader = LiteralReader::new(text, false);
     let literal = reader.value()?;
-    Some(object_json([("v", &literal)]).trim_start_matches("{\"v\":").trim_end_matches('}').to_owned())
+    Some(literal.json())
 }
 
 #[test]

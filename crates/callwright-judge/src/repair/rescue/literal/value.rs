@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde::ser::Error;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
 
 /// A value as a model wrote it.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,26 +25,26 @@ pub(crate) enum Literal {
     Source(String),
 }
 
-impl Literal {
-    pub(crate) fn write(&self, out: &mut String) {
+impl Serialize for Literal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Null => out.push_str("null"),
-            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
-            Self::Number(digits) => out.push_str(digits),
-            Self::Text(text) => write_string(text, out),
-            Self::Source(source) => write_string(&without_escapes(source), out),
-            Self::List(items) => {
-                out.push('[');
-                for (index, item) in items.iter().enumerate() {
-                    if index > 0 {
-                        out.push(',');
-                    }
-                    item.write(out);
-                }
-                out.push(']');
+            Self::Null => serializer.serialize_unit(),
+            Self::Bool(value) => serializer.serialize_bool(*value),
+            Self::Number(digits) => {
+                RawValue::from_string(digits.clone()).map_err(S::Error::custom)?.serialize(serializer)
             }
-            Self::Object(members) => write_object(members.iter().map(|(key, value)| (key.as_str(), value)), out),
+            Self::Text(text) => serializer.serialize_str(text),
+            Self::Source(source) => serializer.serialize_str(&without_escapes(source)),
+            Self::List(items) => serializer.collect_seq(items),
+            Self::Object(members) => serializer.collect_map(members.iter().map(|(key, value)| (key, value))),
         }
+    }
+}
+
+impl Literal {
+    /// Returns the value as JSON.
+    pub(crate) fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Returns the members of an object.
@@ -87,30 +89,6 @@ pub(crate) fn constant(word: &str) -> Option<Literal> {
         "null" | "None" | "nil" | "undefined" | "NULL" => Some(Literal::Null),
         _ => None,
     }
-}
-
-/// Formats the members as a JSON object.
-pub(crate) fn object_json<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>) -> String {
-    let mut out = String::new();
-    write_object(members, &mut out);
-    out
-}
-
-fn write_object<'a>(members: impl IntoIterator<Item = (&'a str, &'a Literal)>, out: &mut String) {
-    out.push('{');
-    for (index, (key, value)) in members.into_iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        write_string(key, out);
-        out.push(':');
-        value.write(out);
-    }
-    out.push('}');
-}
-
-fn write_string(text: &str, out: &mut String) {
-    out.push_str(&Value::from(text).to_string());
 }
 
 /// Removes escapes that Markdown adds to an expression and that no language uses.

@@ -5,15 +5,11 @@ use std::sync::LazyLock;
 
 use super::NOTATIONS;
 use super::table::TEMPLATE_TOKENS;
+use crate::repair::rescue::call_names::MAX_NAME;
 use crate::repair::rescue::extent::TURN_ENDS;
 use crate::repair::rescue::markers::{CHANNELS, REASONING};
 use crate::repair::rescue::statement::SHELLS;
-
-/// Maximum number of bytes of marks at the end of a text that are examined.
-const MAX_RUN: usize = 512;
-
-/// Maximum number of bytes of a name or attributes after an opener, and of the name of a token.
-const MAX_NAME: usize = 128;
+use crate::repair::rescue::tag::MAX_TAG;
 
 /// Maximum number of brackets without a mark between marks.
 const MAX_MISSES: usize = 8;
@@ -83,7 +79,7 @@ fn mark_at(text: &str) -> Option<Mark> {
 /// Returns the run of marks that extends to the end of `text`. `other` returns the length of another mark.
 pub(crate) fn run(text: &str, other: impl Fn(&str) -> Option<usize>) -> MarkRun {
     let end = text.trim_end().len();
-    let first = text.ceil_char_boundary(end.saturating_sub(MAX_RUN));
+    let first = text.ceil_char_boundary(end.saturating_sub(MAX_TAG));
     let (mut from, mut misses, mut run) = (end, 0, MarkRun::default());
     for at in memchr::memchr3_iter(b'<', b'[', b']', text.as_bytes().get(..end).unwrap_or_default()).rev() {
         if at < first || misses > MAX_MISSES {

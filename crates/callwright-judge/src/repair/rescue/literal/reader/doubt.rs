@@ -8,9 +8,6 @@ use crate::repair::rescue::literal::unescaped::{
 use crate::repair::rescue::literal::value::Literal;
 use crate::scanner::{CompiledTool, ToolSet};
 
-/// Maximum number of positions whose search result is cached.
-const MAX_SEARCHED: usize = 64;
-
 impl<'a> LiteralReader<'a> {
     /// Uses the names of these tools and their parameters to find the end of strings that contain unescaped quotes.
     pub(crate) fn with_tools(mut self, tool_set: &'a ToolSet, are_calls: CallCheck) -> Self {
@@ -142,7 +139,7 @@ impl<'a> LiteralReader<'a> {
         if !self.searches {
             return UnescapedOutcome::Several;
         }
-        if let Some((_, known)) = self.searched.iter().find(|(place, _)| *place == start) {
+        if let Some(known) = self.searched.get(&start) {
             return known.clone();
         }
         let nesting = self.nesting_within();
@@ -158,9 +155,7 @@ impl<'a> LiteralReader<'a> {
             self.unreadable = self.unreadable.or(Some(start));
             self.give_up(start);
         }
-        if self.searched.len() < MAX_SEARCHED {
-            self.searched.push((start, outcome.clone()));
-        }
+        self.searched.insert(start, outcome.clone());
         outcome
     }
 

@@ -4,6 +4,7 @@ mod doubt;
 mod stray;
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -11,14 +12,12 @@ use super::string::ScannedString;
 use super::unescaped::{Effort, UnescapedGuard, UnescapedOutcome};
 use super::value::{Literal, constant};
 use super::{expression, number, string};
+use crate::repair::rescue::call_names::MAX_WRAPPERS;
 use crate::scanner::ToolSet;
 use stray::StrayEnds;
 
 /// Maximum depth of nested brackets, which many JSON parsers also use.
-const MAX_DEPTH: usize = 100;
-
-/// Maximum depth of texts nested in strings.
-const MAX_NESTING: usize = 3;
+pub(crate) const MAX_DEPTH: usize = 100;
 
 /// Maximum depth of blocks of calls. Without end markers, each block contains the next one.
 const MAX_BLOCKS: usize = 16;
@@ -27,7 +26,12 @@ const MAX_BLOCKS: usize = 16;
 const FUEL_PER_BYTE: usize = 24;
 
 /// Minimum work allowed for any text, however short.
-const LEAST_FUEL: usize = 4096;
+const LEAST_FUEL: usize = 16_384;
+
+/// Returns the work allowed for a text.
+pub(super) fn fuel_for(text: &str) -> usize {
+    LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE))
+}
 
 /// Parses values of a text from a position. Every method advances only on success, or if the fuel is spent.
 #[derive(Debug, Clone)]
@@ -63,7 +67,7 @@ pub(crate) struct LiteralReader<'a> {
     searches: bool,
     effort: Option<Effort>,
     /// Cached search results for positions that the strict parser cannot complete.
-    searched: Vec<(usize, UnescapedOutcome)>,
+    searched: HashMap<usize, UnescapedOutcome>,
     /// Lines that end a string and a bracket, for the values before them.
     stray_ends: StrayEnds,
     /// Positions from which a search for unmatched end tags finds none, in order.
@@ -86,8 +90,7 @@ impl<'a> LiteralReader<'a> {
     /// Creates a reader at the start of `text`. If `may_complete` is set, brackets that are open at the end of the
     /// text, or closed by another kind, are treated as closed.
     pub(crate) fn new(text: &'a str, may_complete: bool) -> Self {
-        let fuel = LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE));
-        Self::from_parts(text, may_complete, 0, Rc::new(Cell::new(fuel)))
+        Self::from_parts(text, may_complete, 0, Rc::new(Cell::new(fuel_for(text))))
     }
 
     fn from_parts(text: &'a str, may_complete: bool, level: usize, fuel: Rc<Cell<usize>>) -> Self {
@@ -109,7 +112,7 @@ impl<'a> LiteralReader<'a> {
             unreadable: None,
             searches: true,
             effort: None,
-            searched: Vec::new(),
+            searched: HashMap::new(),
             stray_ends: StrayEnds::default(),
             matched_tags: Vec::new(),
         }
@@ -118,7 +121,7 @@ impl<'a> LiteralReader<'a> {
     /// Creates a reader of a text within another text; `None` if it is nested too deeply.
     pub(crate) fn nested_in(text: &'a str, may_complete: bool, nesting: &Nesting) -> Option<Self> {
         let Nesting { level, fuel } = nesting.clone();
-        (level <= MAX_NESTING).then(|| Self::from_parts(text, may_complete, level, fuel))
+        (level <= MAX_WRAPPERS).then(|| Self::from_parts(text, may_complete, level, fuel))
     }
 
     /// Returns the nesting of a text within this one.

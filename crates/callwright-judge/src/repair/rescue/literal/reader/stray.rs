@@ -2,9 +2,6 @@
 
 use std::ops::Range;
 
-/// Maximum number of open brackets. If there are more, the earlier ones are forgotten.
-const MAX_OPEN: usize = 1 << 14;
-
 /// Stray ends of a part of a text. The part is searched once for all values before it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct StrayEnds {
@@ -54,12 +51,7 @@ impl StrayEnds {
             }
             for (at, byte) in (found.part.end..).zip(line.bytes()) {
                 match byte {
-                    b'{' | b'[' | b'(' => {
-                        if open.len() >= MAX_OPEN {
-                            open.clear();
-                        }
-                        open.push(at);
-                    }
+                    b'{' | b'[' | b'(' => open.push(at),
                     b'}' | b']' | b')' => {
                         let from = open.pop().map_or(start, |at| at + 1);
                         let ends = if byte == b')' { &mut found.round } else { &mut found.curly };

@@ -1,8 +1,8 @@
 //! Checks the text after a value, and whether the value fits the offered tools.
 
-use super::thread::{MAX_KEY, Thread, name_at};
+use super::thread::{Thread, name_at};
 use super::{UnescapedKind, UnescapedReading, UnescapedSearch};
-use crate::repair::rescue::call_names::{NAMES, WRAPPERS, accepts, clean, offered};
+use crate::repair::rescue::call_names::{MAX_NAME, NAMES, WRAPPERS, accepts, clean, offered};
 use crate::repair::rescue::literal::value::Literal;
 
 /// Classification of the text after a value.
@@ -72,7 +72,7 @@ impl UnescapedSearch<'_, '_> {
             let key = name_at(object, object.len() - object.trim_start().len(), false);
             return key.is_some_and(|(key, _)| NAMES.contains(&key) || WRAPPERS.contains(&key));
         }
-        let name = text.get(..text.bytes().take(MAX_KEY).position(|byte| byte == b'(').unwrap_or_default());
+        let name = text.get(..text.bytes().take(MAX_NAME).position(|byte| byte == b'(').unwrap_or_default());
         name.is_some_and(|name| !name.is_empty() && offered(&clean(name), self.criteria.guard.tool_set).is_some())
     }
 

@@ -11,12 +11,13 @@ mod thread;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::reader::{MAX_DEPTH, fuel_for};
 use super::value::{Literal, constant};
 use super::{number, string};
-use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, WRAPPERS, has_required};
+use crate::repair::rescue::call_names::{ARGUMENTS, MAX_NAME, NAMES, WRAPPERS, has_required};
 use crate::scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
-use thread::{FrameRole, MAX_KEY, NextElement, Thread};
+use thread::{FrameRole, NextElement, Thread};
 
 /// The tools whose names and parameters a text may use.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +78,7 @@ pub(super) struct Effort {
 
 impl Effort {
     pub(super) fn for_text(text: &str) -> Self {
-        Self { steps: LEAST_STEPS.saturating_add(text.len().saturating_mul(STEPS_PER_BYTE)), nested: None }
+        Self { steps: fuel_for(text), nested: None }
     }
 
     /// Whether a search had too few steps.
@@ -85,12 +86,6 @@ impl Effort {
         self.steps == 0
     }
 }
-
-const STEPS_PER_BYTE: usize = 16;
-const LEAST_STEPS: usize = 16_384;
-
-/// Maximum depth of nested brackets.
-const MAX_DEPTH: usize = 32;
 
 /// Searches for the only reading of the value at `start`. Strings before `from` are parsed strictly.
 pub(super) fn search<'a>(
@@ -323,7 +318,7 @@ impl<'a> UnescapedSearch<'a, '_> {
                 matches!(byte, b'{' | b'[' | b'(' | b'"' | b'\'' | b'-' | b'+' | b'.') || byte.is_ascii_alphanumeric(),
             );
         }
-        self.pay(MAX_KEY / 8)?;
+        self.pay(MAX_NAME / 8)?;
         let is_named = frame.entries.iter().any(|(key, _)| !key.is_empty()) || !frame.key.is_empty();
         Some(match name_at(self.text, next, frame.is_call) {
             Some((key, _)) => key != frame.key && self.is_known(frame, key),

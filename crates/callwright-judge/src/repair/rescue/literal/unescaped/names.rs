@@ -5,12 +5,9 @@ use std::rc::Rc;
 
 use super::UnescapedSearch;
 use super::thread::{Frame, FrameRole, NextElement, Thread, name_at};
-use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS, clean, offered};
+use crate::repair::rescue::call_names::{ARGUMENTS, MAX_NAME, NAMES, NEUTRAL, WRAPPERS, clean, offered};
 use crate::scanner::CompiledTool;
 use crate::scanner::schema::member_names;
-
-/// Maximum number of bytes of a tool's name.
-const MAX_NAME: usize = 512;
 
 impl<'a> UnescapedSearch<'a, '_> {
     /// Returns the role of a bracket within another one.

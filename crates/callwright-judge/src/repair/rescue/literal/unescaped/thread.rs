@@ -1,10 +1,8 @@
 //! One possible reading of a text, with its open brackets.
 
+use crate::repair::rescue::call_names::MAX_NAME;
 use crate::repair::rescue::literal::value::Literal;
 use crate::scanner::CompiledTool;
-
-/// Maximum number of bytes of a name.
-pub(super) const MAX_KEY: usize = 128;
 
 /// Role of the members of an object.
 #[derive(Debug, Clone, Copy)]
@@ -72,9 +70,9 @@ pub(crate) fn name_at(text: &str, at: usize, is_call: bool) -> Option<(&str, usi
     let quote = rest.chars().next().filter(|letter| matches!(letter, '"' | '\'' | '`'));
     let inner = rest.get(usize::from(quote.is_some())..)?;
     let length = match quote {
-        Some(quote) => inner.bytes().take(MAX_KEY).position(|byte| byte == quote as u8)?,
+        Some(quote) => inner.bytes().take(MAX_NAME).position(|byte| byte == quote as u8)?,
         None => {
-            let bytes = inner.bytes().take(MAX_KEY);
+            let bytes = inner.bytes().take(MAX_NAME);
             bytes.take_while(|byte| byte.is_ascii_alphanumeric() || b"_-.$".contains(byte) || *byte >= 0x80).count()
         }
     };
