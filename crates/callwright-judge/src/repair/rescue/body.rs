@@ -41,6 +41,24 @@ fn block(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, closes: &[&str]) ->
     }
 }
 
+/// Parses calls as long as one `begins`; `None` if there is none, or if one that begins cannot be parsed.
+pub(super) fn consecutive(
+    reader: &mut LiteralReader<'_>,
+    begins: impl Fn(&mut LiteralReader<'_>) -> bool,
+    read: impl Fn(&mut LiteralReader<'_>) -> Option<Vec<WrittenCall>>,
+) -> Option<Vec<WrittenCall>> {
+    let mut calls = Vec::new();
+    loop {
+        let before = reader.at();
+        reader.skip_space()?;
+        if !begins(reader) {
+            reader.go(before);
+            return (!calls.is_empty()).then_some(calls);
+        }
+        calls.extend(read(reader)?);
+    }
+}
+
 /// Skips surplus brackets and quotes before one of the markers `closes`.
 fn skip_stray(reader: &mut LiteralReader<'_>, closes: &[&str]) -> bool {
     let rest = reader.rest();

@@ -226,7 +226,7 @@ pub(super) fn closed(reader: &mut LiteralReader<'_>, calls: Vec<WrittenCall>) ->
 }
 
 fn closes_call(end: &tag::EndTag<'_>) -> bool {
-    CALLS.contains(&end.name) || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function))
+    CALLS.contains(&end.name) || tag::is_of_call(end.kind)
 }
 
 /// Parses the arguments of a call up to its end tag: elements, or one object.
@@ -246,7 +246,7 @@ fn members(reader: &mut LiteralReader<'_>, within: Within<'_>, is_inline: bool) 
             }
             match end.kind {
                 // The end tag of the call is missing or different.
-                Some(TagKind::Wrapper | TagKind::Function | TagKind::Invoke) => break,
+                kind if tag::is_of_call(kind) => break,
                 // A stray end tag before the first argument, if the call has no element.
                 Some(TagKind::Parameter | TagKind::Name) if members.is_empty() && within.call.is_empty() => {
                     reader.advance(end.length)?

@@ -70,16 +70,16 @@ impl Within<'_> {
             return true;
         }
         if let Some(end) = tag::end(rest) {
-            let is_call = end.name == self.call
-                || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function));
+            let is_call = end.name == self.call || tag::is_of_call(end.kind);
             return is_call || HOLDERS.contains(&end.name) && !matches!(end.kind, Some(TagKind::Parameter));
         }
         let Some(start) = tag::start(rest) else { return false };
         match start.kind {
-            Some(TagKind::Wrapper | TagKind::Invoke) => true,
+            Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Name) => true,
             Some(TagKind::Function | TagKind::Parameter) => start.value.is_some() || self.has_parameter(start.name),
-            Some(TagKind::Name) => true,
-            None => self.has_parameter(start.name) || self.next.is_some_and(|next| next == start.full),
+            Some(TagKind::Tool) | None => {
+                self.has_parameter(start.name) || self.next.is_some_and(|next| next == start.full)
+            }
         }
     }
 }
@@ -251,9 +251,7 @@ fn other_end<'a>(
             reader.advance(at + end.length)?;
             return Some(Cow::Borrowed(inner_text(text, breaks)));
         }
-        let is_call =
-            end.name == within.call || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Function | TagKind::Invoke));
-        if is_call {
+        if end.name == within.call || tag::is_of_call(end.kind) {
             return unclosed(reader, at, breaks);
         }
         at += end.length;
@@ -351,8 +349,7 @@ pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
         let is_quoted = rest.get(..at).is_some_and(|before| before.ends_with('`'));
         if let Some(end) = tag::end(here) {
             let is_pair = end.name.ends_with("arg_key") || end.name.ends_with("arg_value");
-            let is_of_call =
-                matches!(end.kind, Some(TagKind::Parameter | TagKind::Function | TagKind::Invoke | TagKind::Wrapper));
+            let is_of_call = tag::is_of_call(end.kind) || end.kind == Some(TagKind::Parameter);
             let opener = opened.iter().rposition(|kind| end.kind == Some(*kind));
             if let Some(opener) = opener {
                 opened.truncate(opener);
@@ -363,7 +360,7 @@ pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
             }
         } else if let Some(tag) = tag::start(here)
             && !is_quoted
-            && matches!(tag.kind, Some(TagKind::Function | TagKind::Invoke | TagKind::Wrapper | TagKind::Parameter))
+            && (tag::is_of_call(tag.kind) || tag.kind == Some(TagKind::Parameter))
         {
             // The next call is checked separately.
             let before = rest.get(..at).unwrap_or_default();

@@ -35,9 +35,7 @@ pub(super) fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, wrapper: 
                 has_stray = true;
                 continue;
             }
-            let closes =
-                end.name == wrapper || matches!(end.kind, Some(TagKind::Wrapper | TagKind::Function | TagKind::Invoke));
-            return closes.then(|| WrittenCall::named(name, members));
+            return (end.name == wrapper || tag::is_of_call(end.kind)).then(|| WrittenCall::named(name, members));
         }
         if let Some(start) = tag::start(rest) {
             match start.name.strip_suffix(KEY) {

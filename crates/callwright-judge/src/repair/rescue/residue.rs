@@ -100,12 +100,11 @@ fn run(text: &str, end: usize, may_start: impl Fn(usize) -> bool) -> Option<usiz
 
 /// Returns the length of a tag around a call or an argument, whatever its namespace.
 fn call_tag(text: &str) -> Option<usize> {
-    let is_call = |kind| matches!(kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function));
     if let Some(end) = tag::end(text) {
-        return (is_call(end.kind) || end.kind == Some(TagKind::Parameter)).then_some(end.length);
+        return (tag::is_of_call(end.kind) || end.kind == Some(TagKind::Parameter)).then_some(end.length);
     }
     let start = tag::start(text).filter(|start| text.get(..start.length).is_some_and(|tag| tag.ends_with('>')))?;
-    is_call(start.kind).then_some(start.length)
+    tag::is_of_call(start.kind).then_some(start.length)
 }
 
 /// Whether what follows a text is shown there: in a code fence, in inline code or in a quotation.

@@ -23,6 +23,13 @@ pub(super) enum TagKind {
     Parameter,
     /// Contains the tool's name.
     Name,
+    /// Has the name of an offered tool. Only a notation has this kind, because a tag alone does not show it.
+    Tool,
+}
+
+/// Whether an element is or contains a call.
+pub(super) fn is_of_call(kind: Option<TagKind>) -> bool {
+    matches!(kind, Some(TagKind::Wrapper | TagKind::Invoke | TagKind::Function))
 }
 
 /// Names of elements that are an argument.
@@ -178,40 +185,22 @@ pub(super) fn end(text: &str) -> Option<EndTag<'_>> {
     Some(EndTag { full, name, kind, length: opening + head + blanks + 1 })
 }
 
-/// State of a tag in a streamed text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum TagBeginning {
-    /// No relevant tag, whatever follows.
-    Other,
-    /// More text is required.
-    Undecided,
-    /// The tag is complete.
-    Whole,
-}
-
-/// Returns the state of the tag at the beginning of `text`; `matters` decides by its name whether it is relevant.
-pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<TagKind>) -> bool) -> TagBeginning {
-    let Some(inner) = text.strip_prefix('<') else { return TagBeginning::Other };
-    if inner.is_empty() {
-        return TagBeginning::Undecided;
-    }
+/// Returns the tag at the beginning of a streamed `text`: `Some(None)` if more text is required, `None` if it is not
+/// relevant, whatever follows. `matters` decides that by its name.
+pub(super) fn coming(text: &str, matters: impl Fn(&str, Option<TagKind>) -> bool) -> Option<Option<Tag<'_>>> {
+    let inner = text.strip_prefix('<')?;
     let head = head(inner);
     if head >= MAX_HEAD || inner.starts_with('/') {
-        return TagBeginning::Other;
+        return None;
     }
-    if inner.get(head..).is_none_or(|rest| rest.trim_start_matches(' ').is_empty()) {
-        return TagBeginning::Undecided;
+    let behind = inner.get(head..).unwrap_or_default();
+    if behind.trim_start_matches(' ').is_empty() {
+        return Some(None);
     }
-    let matters =
-        name_of(inner.get(..head).unwrap_or_default().trim_end()).is_some_and(|(name, kind)| matters(name, kind));
-    match start(text) {
-        _ if !matters => TagBeginning::Other,
-        Some(_) => TagBeginning::Whole,
-        None if inner.len() >= MAX_TAG || inner.get(head..).is_some_and(|rest| rest.contains(['<', '>'])) => {
-            TagBeginning::Other
-        }
-        None => TagBeginning::Undecided,
-    }
+    let (name, kind) = name_of(inner.get(..head)?.trim_end())?;
+    let tag = start(text);
+    let is_over = inner.len() >= MAX_TAG || behind.contains(['<', '>']);
+    (matters(name, kind) && (tag.is_some() || !is_over)).then_some(tag)
 }
 
 /// Returns the number of bytes of a name with its namespace: letters, and bars with the blanks around them.

@@ -20,17 +20,12 @@ pub(crate) fn marked(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Opti
 
 /// Parses consecutive hashes.
 pub(crate) fn bare(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-    let mut calls = Vec::new();
-    loop {
-        let before = reader.at();
-        reader.skip_space()?;
-        if !reader.rest().starts_with('{') {
-            reader.go(before);
-            return (!calls.is_empty()).then_some(calls);
-        }
-        calls.push(call(reader, tool_set)?);
+    let begins = |reader: &mut LiteralReader<'_>| reader.rest().starts_with('{');
+    body::consecutive(reader, begins, |reader| {
+        let call = call(reader, tool_set)?;
         reader.take(",");
-    }
+        Some(vec![call])
+    })
 }
 
 fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {

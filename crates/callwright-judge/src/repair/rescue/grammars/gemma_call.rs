@@ -17,22 +17,22 @@ const QUOTES: [&str; 2] = ["<escape>", "<|\"|>"];
 
 /// Parses the calls between markers.
 pub(crate) fn marked(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-    let mut calls = Vec::new();
-    loop {
-        let before = reader.at();
-        reader.skip_space()?;
-        match reader.take(CALL).then(|| call(reader, tool_set)) {
-            Some(call) => calls.push(call?),
-            // Calls in another notation between the same markers.
-            None if calls.is_empty() => return body::read(reader, tool_set, &CLOSES),
-            None => {
-                reader.go(before);
-                element::skip_end_tags(reader, &CLOSES);
-                return (!calls.is_empty()).then_some(calls);
-            }
-        }
-        reader.take(",");
+    reader.skip_space()?;
+    if !reader.rest().starts_with(CALL) {
+        // Calls in another notation between the same markers.
+        return body::read(reader, tool_set, &CLOSES);
     }
+    let calls = body::consecutive(
+        reader,
+        |reader| reader.take(CALL),
+        |reader| {
+            let call = call(reader, tool_set)?;
+            reader.take(",");
+            Some(vec![call])
+        },
+    )?;
+    element::skip_end_tags(reader, &CLOSES);
+    Some(calls)
 }
 
 /// Parses the call without markers.

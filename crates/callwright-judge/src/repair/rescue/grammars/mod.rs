@@ -1,7 +1,6 @@
 //! Readers of notations that markers alone do not describe, one file each.
 
 pub(super) mod arrow_hash;
-pub(super) mod deepseek;
 pub(super) mod elements;
 pub(super) mod gemma_call;
 pub(super) mod namespace_token;

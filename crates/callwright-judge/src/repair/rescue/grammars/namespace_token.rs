@@ -3,36 +3,31 @@
 //! are elements named `item`.
 
 use crate::repair::rescue::call_names::clean;
-use crate::repair::rescue::element;
 use crate::repair::rescue::literal::{Literal, LiteralReader, MAX_DEPTH};
 use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element};
 use crate::scanner::ToolSet;
 
 const TOKEN: &str = "]<]minimax[>[";
 const OPEN: &str = "]<]minimax[>[<tool_call>";
-const INVOKE: &str = "<invoke";
 
 pub(crate) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
     reader.take(OPEN);
-    let mut calls = Vec::new();
-    loop {
-        let before = reader.at();
-        reader.skip_space()?;
-        let begins = reader.take(TOKEN) && reader.skip_space().is_some() && reader.take(INVOKE);
-        if !begins {
-            reader.go(before);
-            break;
-        }
-        let attributes = reader.up_to(">")?;
-        let name = clean(element::attribute(attributes, "name")?);
-        calls.push(WrittenCall::named(name, children(reader, "invoke", MAX_DEPTH)?));
-    }
-    let before = reader.at();
-    reader.skip_space()?;
-    if !(reader.take(TOKEN) && reader.skip_space().is_some() && reader.take("</tool_call>")) {
-        reader.go(before);
-    }
-    (!calls.is_empty()).then_some(calls)
+    let calls = body::consecutive(
+        reader,
+        |reader| take_tag(reader, "<invoke"),
+        |reader| {
+            let name = clean(element::attribute(reader.up_to(">")?, "name")?);
+            Some(vec![WrittenCall::named(name, children(reader, "invoke", MAX_DEPTH)?)])
+        },
+    )?;
+    reader.attempt(|reader| reader.skip_space().filter(|()| take_tag(reader, "</tool_call>")));
+    Some(calls)
+}
+
+/// Consumes the token with this tag behind it, and returns whether they come next.
+fn take_tag(reader: &mut LiteralReader<'_>, tag: &str) -> bool {
+    reader.take(TOKEN) && reader.skip_space().is_some() && reader.take(tag)
 }
 
 /// Parses the elements up to the end tag of `parent`, which is consumed.

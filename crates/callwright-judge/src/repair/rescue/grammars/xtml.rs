@@ -1,9 +1,9 @@
 //! Parses `<|open|>call tool="name" index="1"<|sep|>` with one
 //! `<|open|>argument key="a" type="string"<|sep|>text<|close|>argument<|sep|>` for each argument, of Kimi K3.
 
-use crate::repair::rescue::element;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
 use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element};
 use crate::scanner::ToolSet;
 
 const TOOLS: &str = "<|open|>tools<|sep|>";
@@ -21,18 +21,9 @@ const ENDS: [&str; 3] = [TOOLS_END, "<|close|>message<|sep|>", "<|end_of_msg|>"]
 
 pub(crate) fn read(reader: &mut LiteralReader<'_>, _: &ToolSet) -> Option<Vec<WrittenCall>> {
     reader.take(TOOLS);
-    let mut calls = Vec::new();
-    loop {
-        let before = reader.at();
-        reader.skip_space()?;
-        if !reader.take(CALL) {
-            reader.go(before);
-            break;
-        }
-        calls.push(call(reader)?);
-    }
+    let calls = body::consecutive(reader, |reader| reader.take(CALL), |reader| Some(vec![call(reader)?]))?;
     element::skip_end_tags(reader, &ENDS);
-    (!calls.is_empty()).then_some(calls)
+    Some(calls)
 }
 
 /// Parses one call after its opening marker.

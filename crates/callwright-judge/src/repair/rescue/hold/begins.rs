@@ -4,7 +4,7 @@
 //! that follows.
 
 use super::super::body::TOOL_CALL;
-use super::super::notations::streamed::HoldMarkKind;
+use super::super::notations::NotationMark;
 use super::super::python::{KEYWORDS, MAX_DEPTH, WRAPPERS};
 use super::super::statement::SHELLS;
 use super::marks::{self, HoldMarkMatch};
@@ -89,7 +89,7 @@ impl Beginnings<'_> {
         match marks::look(content, self.names, true, |_| false) {
             _ if content.is_empty() => BeginningMatch::More,
             HoldMarkMatch::Start => BeginningMatch::More,
-            HoldMarkMatch::Mark(HoldMarkKind::Call | HoldMarkKind::Maybe, _) => BeginningMatch::Mark,
+            HoldMarkMatch::Mark(NotationMark::Notation(_) | NotationMark::Tag, _) => BeginningMatch::Mark,
             HoldMarkMatch::Mark(..) | HoldMarkMatch::Nothing => match self.line(content) {
                 BeginningMatch::Bracket { at: inner, is_data } => BeginningMatch::Bracket { at: at + inner, is_data },
                 BeginningMatch::Call { at: inner } => BeginningMatch::Call { at: at + inner },

@@ -1,20 +1,42 @@
 //! Recognises markers reserved for calls or for reasoning in a text that is still being received.
 
+use std::sync::LazyLock;
+
 use super::super::markers::REASONING;
-use super::super::notations;
-use super::super::notations::streamed::{HOLD_MARKS, HoldMark, HoldMarkKind};
-use super::super::tag::{self, TagBeginning};
+use super::super::notations::{self, NotationMark};
+use super::super::tag;
 use super::names::FoldedToolNames;
 
+/// The markers of all notations and of reasoning. JSON is held by its shape instead.
+static MARKS: LazyLock<Vec<(&str, NotationMark)>> = LazyLock::new(|| {
+    let mut all = notations::own_marks();
+    all.retain(|(_, mark)| !matches!(mark, NotationMark::Notation(notation) if notation.is_json()));
+    all
+});
+
+/// First bytes of the markers that count at any position.
+pub(super) static FIRST_BYTES: LazyLock<[bool; 256]> = LazyLock::new(|| {
+    let mut bytes = [false; 256];
+    for first in MARKS.iter().filter(|(_, mark)| !begins_line(*mark)).filter_map(|(text, _)| text.bytes().next()) {
+        bytes[usize::from(first)] = true;
+    }
+    bytes
+});
+
+/// Whether a marker counts only at the start of a line.
+fn begins_line(mark: NotationMark) -> bool {
+    matches!(mark, NotationMark::Notation(notation) if notation.begins_line)
+}
+
 /// Result of a search for a marker at one position.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum HoldMarkMatch {
     /// No marker, whatever follows.
     Nothing,
     /// Possibly the beginning of a marker.
     Start,
     /// A marker of this many bytes.
-    Mark(HoldMarkKind, usize),
+    Mark(NotationMark, usize),
 }
 
 /// Searches for a marker at the beginning of `text`. Markers for calls are ignored if `is_quoted` holds for them.
@@ -25,20 +47,20 @@ pub(super) fn look(
     is_quoted: impl Fn(&str) -> bool,
 ) -> HoldMarkMatch {
     let mut may_come = false;
-    let mut found: Option<(&HoldMark, usize)> = None;
-    for mark in HOLD_MARKS.iter().filter(|mark| at_line_start || !mark.begins_line) {
-        if matches!(mark.kind, HoldMarkKind::Call | HoldMarkKind::Maybe) && is_quoted(mark.text) {
+    let mut found: Option<(NotationMark, usize)> = None;
+    for (marker, mark) in MARKS.iter().filter(|(_, mark)| at_line_start || !begins_line(*mark)) {
+        if matches!(mark, NotationMark::Notation(_)) && is_quoted(marker) {
             continue;
         }
-        if text.starts_with(mark.text) {
-            found = found.filter(|(_, length)| *length > mark.text.len()).or(Some((mark, mark.text.len())));
+        if text.starts_with(marker) {
+            found = found.filter(|(_, length)| *length > marker.len()).or(Some((*mark, marker.len())));
         } else {
-            may_come |= mark.text.starts_with(text);
+            may_come |= marker.starts_with(text);
         }
     }
     match found {
         // A longer marker would be of the same kind.
-        Some((mark, length)) => HoldMarkMatch::Mark(mark.kind, length),
+        Some((mark, length)) => HoldMarkMatch::Mark(mark, length),
         None if may_come && !text.is_empty() => HoldMarkMatch::Start,
         None if text.starts_with('<') && !is_quoted("<") => look_at_tag(text, names, at_line_start),
         None => HoldMarkMatch::Nothing,
@@ -47,16 +69,14 @@ pub(super) fn look(
 
 /// Examines a start tag, whose name alone may show that a call begins.
 fn look_at_tag(text: &str, names: &FoldedToolNames, at_line_start: bool) -> HoldMarkMatch {
-    let state = tag::coming(text, |name, kind| {
+    let tag = tag::coming(text, |name, kind| {
         let notation = notations::of_name(name, kind, |name| names.contain(name));
         notation.is_some_and(|notation| at_line_start || !notation.begins_line)
     });
-    match state {
-        TagBeginning::Other => HoldMarkMatch::Nothing,
-        TagBeginning::Undecided => HoldMarkMatch::Start,
-        TagBeginning::Whole => {
-            tag::start(text).map_or(HoldMarkMatch::Nothing, |tag| HoldMarkMatch::Mark(HoldMarkKind::Call, tag.length))
-        }
+    match tag {
+        None => HoldMarkMatch::Nothing,
+        Some(None) => HoldMarkMatch::Start,
+        Some(Some(tag)) => HoldMarkMatch::Mark(NotationMark::Tag, tag.length),
     }
 }
 

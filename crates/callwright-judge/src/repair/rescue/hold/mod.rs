@@ -18,12 +18,12 @@ mod names;
 use begins::{BeginningMatch, Beginnings};
 use bracket::{Bracket, BracketStep};
 use line::StreamedLine;
-use marks::{HoldMarkMatch, ReasoningEnds};
+use marks::{FIRST_BYTES, HoldMarkMatch, ReasoningEnds};
 use names::FoldedToolNames;
 
 use super::body::FENCE;
 use super::notations::residue_marks;
-use super::notations::streamed::{FIRST_BYTES, HoldMarkKind};
+use super::notations::{MarkerStrength, NotationMark};
 use super::tag::MAX_TAG;
 use crate::scanner::ToolSet;
 use callwright_types::rules::Evidence;
@@ -297,9 +297,8 @@ impl<'a> Hold<'a> {
 
     /// Processes the inside of a line, up to the next character that may be significant.
     fn body(&mut self, rest: &str) -> usize {
-        let first_bytes = &*FIRST_BYTES;
         let sign = rest.bytes().position(|byte| {
-            matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || first_bytes[usize::from(byte)]
+            matches!(byte, b'\n' | b'`' | b':' | b'=' | b'.' | b'?' | b'!') || FIRST_BYTES[usize::from(byte)]
         });
         match sign {
             None => self.line.take(rest),
@@ -335,29 +334,26 @@ impl<'a> Hold<'a> {
         match marks::look(rest, &self.starts.0, at_line_start, |mark| self.line.quotes(mark)) {
             HoldMarkMatch::Nothing => None,
             HoldMarkMatch::Start => Some(self.wait(rest)),
-            HoldMarkMatch::Mark(HoldMarkKind::Call, length) => {
-                self.state = HoldState::Call(ReasoningEnds::default());
-                Some(length)
-            }
-            HoldMarkMatch::Mark(HoldMarkKind::Maybe, length) => {
+            // The marker is a common word, unless a tool's name or a bracket follows.
+            HoldMarkMatch::Mark(NotationMark::Notation(notation), length)
+                if notation.strength == MarkerStrength::Common =>
+            {
                 let (mark, behind) = clip(rest).split_at(length);
                 match self.beginnings().behind_word(mark, behind) {
                     BeginningMatch::More if rest.len() < MAX_TAG => Some(self.wait(rest)),
-                    BeginningMatch::Mark => {
-                        self.state = HoldState::Call(ReasoningEnds::default());
-                        Some(length)
-                    }
+                    BeginningMatch::Mark => Some(self.call(length)),
                     _ => None,
                 }
             }
-            HoldMarkMatch::Mark(HoldMarkKind::Reasoning(close), length) => {
+            HoldMarkMatch::Mark(NotationMark::Reasoning(close), length) => {
                 self.state = HoldState::Reasoning(close, 0);
                 Some(length)
             }
-            HoldMarkMatch::Mark(HoldMarkKind::ReasoningEnd, length) => {
+            HoldMarkMatch::Mark(NotationMark::ReasoningEnd, length) => {
                 self.reasoning_ended(true);
                 Some(length)
             }
+            HoldMarkMatch::Mark(_, length) => Some(self.call(length)),
         }
     }
 
@@ -370,15 +366,15 @@ impl<'a> Hold<'a> {
                 self.state = HoldState::Bracket(Bracket::new(is_data), ReasoningEnds::default());
                 Some(at)
             }
-            BeginningMatch::Mark => {
-                self.state = HoldState::Call(ReasoningEnds::default());
-                Some(FENCE.len())
-            }
-            BeginningMatch::Call { at } => {
-                self.state = HoldState::Call(ReasoningEnds::default());
-                Some(at)
-            }
+            BeginningMatch::Mark => Some(self.call(FENCE.len())),
+            BeginningMatch::Call { at } => Some(self.call(at)),
         }
+    }
+
+    /// Holds the text after `length` bytes as a call.
+    fn call(&mut self, length: usize) -> usize {
+        self.state = HoldState::Call(ReasoningEnds::default());
+        length
     }
 
     fn wait(&mut self, rest: &str) -> usize {

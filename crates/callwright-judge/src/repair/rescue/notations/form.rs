@@ -1,7 +1,7 @@
 //! Forms of notations, and the parsers of those that markers alone describe.
 
 use super::super::call_names::{in_header, offered};
-use super::super::element::{skip_end_tags, typed};
+use super::super::element::{self, skip_end_tags, typed};
 use super::super::literal::{Literal, LiteralReader};
 use super::super::written::WrittenCall;
 use super::super::{body, python};
@@ -29,7 +29,7 @@ pub(super) enum Form {
     Call(CallMarkers),
 }
 
-/// Markers within one call. Those of a list are alternatives.
+/// Markers within one call. Those of a list are alternatives; with an empty one, all may be missing.
 #[derive(Debug)]
 pub(super) struct CallMarkers {
     /// Markers around several calls, all of which may be missing.
@@ -110,31 +110,30 @@ impl CallMarkers {
         reader: &mut LiteralReader<'_>,
         tool_set: &ToolSet,
     ) -> Option<Vec<WrittenCall>> {
-        let mut calls = Vec::new();
-        loop {
-            let before = reader.at();
-            reader.skip_space()?;
-            if take_one(reader, self.section).is_some() {
-                reader.skip_space()?;
-            }
-            if take_one(reader, notation.open).is_none() {
-                reader.go(before);
-                break;
-            }
-            calls.push(self.call(notation, reader, tool_set)?);
-        }
-        if calls.is_empty() {
-            return None;
-        }
+        let begins = |reader: &mut LiteralReader<'_>| {
+            take_one(reader, self.section);
+            reader.skip_space().is_some() && take_one(reader, notation.open).is_some()
+        };
+        let calls = body::consecutive(reader, begins, |reader| self.call(notation, reader, tool_set))?;
         skip_end_tags(reader, self.section_close);
         Some(calls)
     }
 
     /// Parses one call after its opener, with its closer. If the opener is not reserved, the tool must be offered.
-    fn call(&self, notation: &Notation, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<WrittenCall> {
+    fn call(
+        &self,
+        notation: &Notation,
+        reader: &mut LiteralReader<'_>,
+        tool_set: &ToolSet,
+    ) -> Option<Vec<WrittenCall>> {
         reader.skip_space()?;
         take_required(reader, self.before_name)?;
         reader.skip_space()?;
+        if !self.before_name.is_empty() && reader.rest().starts_with('<') {
+            let calls = element::calls(reader, tool_set)?;
+            skip_end_tags(reader, notation.close);
+            return Some(calls);
+        }
         let name = self.name(reader, tool_set)?;
         let tool = offered(&name, tool_set);
         if tool.is_none() && !notation.is_reserved() {
@@ -146,14 +145,14 @@ impl CallMarkers {
         take_required(reader, self.before_arguments)?;
         if let Some(argument) = &self.argument {
             let members = argument.members(notation, reader, tool)?;
-            return Some(WrittenCall::named(name, members));
+            return Some(vec![WrittenCall::named(name, members)]);
         }
         let arguments = body::arguments(reader, notation.close)?;
         if !notation.is_reserved() && describes(&arguments) {
             return None;
         }
         skip_end_tags(reader, notation.close);
-        WrittenCall::with_arguments(name, &arguments)
+        Some(vec![WrittenCall::with_arguments(name, &arguments)?])
     }
 
     fn name(&self, reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<String> {

@@ -3,7 +3,6 @@
 
 mod form;
 pub(super) mod residue_marks;
-pub(super) mod streamed;
 mod table;
 
 use std::ops::Range;
@@ -32,7 +31,7 @@ pub(super) struct Notation {
     /// call beside native ones.
     close: &'static [&'static str],
     /// Role of the start tag that begins the notation, in addition to its openers.
-    tag: Option<TagRole>,
+    tag: Option<TagKind>,
     pub(super) strength: MarkerStrength,
     /// Whether an opener counts only at the start of a line.
     pub(super) begins_line: bool,
@@ -48,23 +47,6 @@ pub(super) enum MarkerStrength {
     Common,
     /// It is ignored unless a call follows it, so that another notation may begin within it.
     Tentative,
-}
-
-/// Role of a start tag, regardless of the namespace, bars and blanks around its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TagRole {
-    /// The last word of the name is `tool_call`, `tool_calls`, `function_call` or `function_calls`.
-    Wrapper,
-    /// The element `invoke`, with the tool as an attribute.
-    Invoke,
-    /// The element `function`, with the tool after an equals sign or as an attribute.
-    Function,
-    /// The element `parameter`, with its name after an equals sign or as an attribute.
-    Parameter,
-    /// An element that contains the tool's name.
-    Name,
-    /// An element with the name of an offered tool.
-    Tool,
 }
 
 /// Meaning of a marker in a text.
@@ -87,6 +69,11 @@ impl Notation {
         self.strength == MarkerStrength::Reserved
     }
 
+    /// Whether the openers are the beginning of JSON.
+    pub(super) fn is_json(&self) -> bool {
+        self.strength == MarkerStrength::Tentative && self.openers().any(|open| open.ends_with(':'))
+    }
+
     /// Returns the texts that begin the notation.
     pub(super) fn openers(&self) -> impl Iterator<Item = &'static str> {
         self.form.section().iter().chain(self.open).copied()
@@ -107,33 +94,32 @@ impl Notation {
     }
 }
 
-/// Finds all markers in one pass.
-struct MarkFinder {
-    automaton: Option<AhoCorasick>,
-    /// Meaning of each pattern of the automaton.
-    marks: Vec<NotationMark>,
-}
-
-static FINDER: LazyLock<MarkFinder> = LazyLock::new(|| {
-    let mut all: Vec<(&str, NotationMark)> = vec![("<", NotationMark::Tag)];
-    for notation in &NOTATIONS {
-        all.extend(notation.openers().map(|open| (open, NotationMark::Notation(notation))));
-    }
+/// Returns the markers that begin a call, and those of reasoning.
+pub(super) fn own_marks() -> Vec<(&'static str, NotationMark)> {
+    let calls = NOTATIONS.iter().flat_map(|notation| notation.openers().map(|open| (open, notation)));
+    let mut all: Vec<_> = calls.map(|(open, notation)| (open, NotationMark::Notation(notation))).collect();
     for [open, close] in REASONING {
         all.extend([(open, NotationMark::Reasoning(close)), (close, NotationMark::ReasoningEnd)]);
     }
+    all
+}
+
+/// Finds all markers in one pass: an automaton, with the meaning of each of its patterns.
+static FINDER: LazyLock<(Option<AhoCorasick>, Vec<NotationMark>)> = LazyLock::new(|| {
+    let mut all = own_marks();
+    all.push(("<", NotationMark::Tag));
     all.extend(CHANNELS.into_iter().chain(MESSAGES).map(|[open, close]| (open, NotationMark::Reasoning(close))));
     all.extend(INVENTED_RESULTS.map(|[open, close]| (open, NotationMark::Invented(close))));
     let (texts, marks): (Vec<&str>, _) = all.into_iter().unzip();
     // Forces a DFA, because the builder selects a slower automaton for this many patterns.
     let automaton =
         AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(Some(AhoCorasickKind::DFA)).build(texts);
-    MarkFinder { automaton: automaton.ok(), marks }
+    (automaton.ok(), marks)
 });
 
 /// Returns the markers of a text in order, without overlaps.
 pub(super) fn marks(text: &str) -> impl Iterator<Item = (Range<usize>, NotationMark)> {
-    let MarkFinder { automaton, marks } = &*FINDER;
+    let (automaton, marks) = &*FINDER;
     automaton
         .iter()
         .flat_map(move |automaton| automaton.find_iter(text))
@@ -149,19 +135,14 @@ pub(super) fn of_tag(text: &str, tool_set: &ToolSet) -> Option<&'static Notation
         true => offered(name, tool_set).is_some(),
         false => tool_set.get(name).is_some(),
     })?;
-    let requires_value = matches!(notation.tag, Some(TagRole::Function | TagRole::Parameter));
+    let requires_value = matches!(notation.tag, Some(TagKind::Function | TagKind::Parameter));
     (tag.value.is_some() || !requires_value).then_some(notation)
 }
 
 /// Returns the notation that begins with a start tag of this name and kind.
 pub(super) fn of_name(name: &str, kind: Option<TagKind>, is_tool: impl Fn(&str) -> bool) -> Option<&'static Notation> {
-    let role = match kind {
-        Some(TagKind::Wrapper) => TagRole::Wrapper,
-        Some(TagKind::Invoke) => TagRole::Invoke,
-        Some(TagKind::Function) => TagRole::Function,
-        Some(TagKind::Parameter) if matches!(name, "parameter" | "param") => TagRole::Parameter,
-        Some(TagKind::Name) => TagRole::Name,
-        _ => is_tool(name).then_some(TagRole::Tool)?,
-    };
-    NOTATIONS.iter().find(|notation| notation.tag == Some(role))
+    // Other names of arguments are common words.
+    let kind = kind.filter(|kind| *kind != TagKind::Parameter || matches!(name, "parameter" | "param"));
+    let kind = kind.or_else(|| is_tool(name).then_some(TagKind::Tool))?;
+    NOTATIONS.iter().find(|notation| notation.tag == Some(kind))
 }

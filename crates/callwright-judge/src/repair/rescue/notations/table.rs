@@ -3,10 +3,11 @@
 //! recognised by it. If two openers match at one position, the longer one is used.
 
 use super::form::{ArgumentMarkers, CALL, CallMarkers, Form};
-use super::{MarkerStrength, Notation, TagRole};
+use super::{MarkerStrength, Notation};
 use crate::repair::rescue::grammars::{
-    arrow_hash, deepseek, elements, gemma_call, namespace_token, react, single_mark, tool_call, xtml,
+    arrow_hash, elements, gemma_call, namespace_token, react, single_mark, tool_call, xtml,
 };
+use crate::repair::rescue::tag::TagKind;
 
 /// Tokens of chat templates that belong to no call.
 #[rustfmt::skip]
@@ -38,14 +39,14 @@ pub(crate) static NOTATIONS: [Notation; 28] = [
             "<antml:function_calls>", "<atem:function_calls>", "<｜DSML｜function_calls>", "<｜DSML｜tool_calls>",
             "<｜GCML｜tool_calls>", "<|tool_calls>",
         ],
-        tag: Some(TagRole::Wrapper),
+        tag: Some(TagKind::Wrapper),
         form: Form::AtMark(tool_call::read),
         ..RESERVED
     },
     Notation {
         name: "function_tag",
         open: &["<function=", "<function name=", "{\"function="],
-        tag: Some(TagRole::Function),
+        tag: Some(TagKind::Function),
         form: Form::AtMark(elements::calls),
         ..RESERVED
     },
@@ -55,7 +56,7 @@ pub(crate) static NOTATIONS: [Notation; 28] = [
             "<invoke name=", "<invoke>", "<antml:invoke name=", "<atem:invoke name=", "<steptml:invoke name=",
             "<｜DSML｜invoke name=", "<｜GCML｜invoke name=", "<use_mcp_tool>",
         ],
-        tag: Some(TagRole::Invoke),
+        tag: Some(TagKind::Invoke),
         form: Form::AtMark(elements::calls),
         ..RESERVED
     },
@@ -86,11 +87,16 @@ pub(crate) static NOTATIONS: [Notation; 28] = [
     },
     Notation {
         name: "deepseek",
-        open: &[
-            "<｜tool▁calls▁begin｜>", "<｜tool▁call▁begin｜>", "<|tool▁calls▁begin|>", "<|tool▁call▁begin|>",
-            "<｜tool_calls_begin｜>", "<｜tool_call_begin｜>",
-        ],
-        form: Form::AtMark(deepseek::read),
+        open: &["<｜tool▁call▁begin｜>", "<|tool▁call▁begin|>", "<｜tool_call_begin｜>"],
+        close: &["<｜tool▁call▁end｜>", "<|tool▁call▁end|>", "<｜tool_call_end｜>"],
+        // V3 and R1 write the type before the name and a code fence around the arguments, V3.1 does not.
+        form: Form::Call(CallMarkers {
+            section: &["<｜tool▁calls▁begin｜>", "<|tool▁calls▁begin|>", "<｜tool_calls_begin｜>"],
+            section_close: &["<｜tool▁calls▁end｜>", "<|tool▁calls▁end|>", "<｜tool_calls_end｜>"],
+            before_name: &["function<｜tool▁sep｜>", "function<|tool▁sep|>", "function<｜tool_sep｜>", ""],
+            before_arguments: &["<｜tool▁sep｜>", "<|tool▁sep|>", "<｜tool_sep｜>", ""],
+            ..CALL
+        }),
         ..RESERVED
     },
     Notation {
@@ -284,14 +290,14 @@ pub(crate) static NOTATIONS: [Notation; 28] = [
     },
     Notation {
         name: "tool_tag",
-        tag: Some(TagRole::Tool),
+        tag: Some(TagKind::Tool),
         strength: MarkerStrength::Tentative,
         form: Form::AtMark(elements::named_after_tool),
         ..RESERVED
     },
     Notation {
         name: "name_tag",
-        tag: Some(TagRole::Name),
+        tag: Some(TagKind::Name),
         strength: MarkerStrength::Tentative,
         begins_line: true,
         form: Form::AtMark(elements::behind_name),
@@ -299,7 +305,7 @@ pub(crate) static NOTATIONS: [Notation; 28] = [
     },
     Notation {
         name: "parameter_tag",
-        tag: Some(TagRole::Parameter),
+        tag: Some(TagKind::Parameter),
         strength: MarkerStrength::Tentative,
         begins_line: true,
         form: Form::AtMark(elements::arguments_alone),
