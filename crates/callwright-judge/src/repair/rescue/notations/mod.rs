@@ -96,7 +96,7 @@ impl Notation {
 
 /// Returns the markers that begin a call, and those of reasoning.
 pub(super) fn own_marks() -> Vec<(&'static str, NotationMark)> {
-    let calls = NOTATIONS.iter().flat_map(|notation| notation.openers().map(|open| (open, notation)));
+    let calls = NOTATIONS.iter().flat_map(|notation| notation.openers().map(move |open| (open, notation)));
     let mut all: Vec<_> = calls.map(|(open, notation)| (open, NotationMark::Notation(notation))).collect();
     for [open, close] in REASONING {
         all.extend([(open, NotationMark::Reasoning(close)), (close, NotationMark::ReasoningEnd)]);
