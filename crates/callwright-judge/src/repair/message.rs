@@ -274,6 +274,11 @@ impl JudgedMessage {
         Self { unjudged, calls: calls.iter().cloned().map(JudgedCall::unexamined).collect(), ..Self::default() }
     }
 
+    /// Creates a text with a fault that is only noted.
+    fn noted(diagnosis: Diagnosis) -> Self {
+        Self { no_call_advice: Some(diagnosis), ..Self::default() }
+    }
+
     /// Returns the verdict on the whole message, which is that of its worst call.
     pub fn verdict(&self) -> Verdict {
         if self.unjudged.is_some() {
@@ -359,22 +364,16 @@ fn judged_in_budget(spoken: &Spoken<'_>, judge: CallJudge<'_>) -> JudgedMessage 
     let action = scan.faults.of(FaultCode::NoCall);
     let text = spoken.text.filter(|_| action != Action::Off);
     let situation = Situation { budget: context.budget, ..spoken.situation };
+    let unsure_is = repair.rescue.unsure.towards(situation.delivery == Delivery::Native);
     match text.map_or(Reading::Text, |text| rescue(text, tool_set, &situation)) {
         Reading::Text => JudgedMessage::default(),
-        Reading::NoCall(diagnosis) if diagnosis.is_unsure() => {
-            unconfirmed(diagnosis, action, repair.rescue.unsure.towards(situation.delivery == Delivery::Native))
-        }
+        Reading::Unfinished(diagnosis) => unconfirmed(diagnosis, action, unsure_is),
+        Reading::NoCall(diagnosis) if diagnosis.is_unsure() => unconfirmed(diagnosis, action, unsure_is),
         Reading::NoCall(diagnosis) if action.blocks() && !is_of_open_tool(&diagnosis, tool_set, context) => {
             JudgedMessage { no_call: Some(diagnosis), ..Default::default() }
         }
-        Reading::NoCall(diagnosis) => JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() },
-        Reading::Unfinished(diagnosis) => {
-            let delivers = spoken.situation.delivery == Delivery::Native;
-            unconfirmed(diagnosis, action, repair.rescue.unsure.towards(delivers))
-        }
-        Reading::Calls(rescued) if !action.repairs() => {
-            JudgedMessage { no_call_advice: Some(written_as_text(&rescued)), ..Default::default() }
-        }
+        Reading::NoCall(diagnosis) => JudgedMessage::noted(diagnosis),
+        Reading::Calls(rescued) if !action.repairs() => JudgedMessage::noted(written_as_text(&rescued)),
         Reading::Calls(rescued) => {
             let case = rescued.case(text.unwrap_or_default(), tool_set, context.conversation, &situation);
             let delivers = case.delivery == Delivery::Native && !case.is_call_but_for_doubt();
@@ -413,14 +412,14 @@ fn not_calls(text: &str, rescued: &Rescued, case: Case, action: Action, unsure_i
     match (decide(case), unsure_is) {
         (Decision::Call, _) | (Decision::Unsure, Unsure::Call) => None,
         (Decision::Unsure, _) => Some(unconfirmed(unsure(text, rescued), action, unsure_is)),
-        _ => Some(JudgedMessage { no_call_advice: Some(unsure(text, rescued)), ..Default::default() }),
+        _ => Some(JudgedMessage::noted(unsure(text, rescued))),
     }
 }
 
 /// Returns a message that may be a call: the model is requested to confirm it, unless policy treats it as text.
 fn unconfirmed(diagnosis: Diagnosis, action: Action, unsure: Unsure) -> JudgedMessage {
     if unsure == Unsure::Text || !action.blocks() {
-        return JudgedMessage { no_call_advice: Some(diagnosis), ..Default::default() };
+        return JudgedMessage::noted(diagnosis);
     }
     JudgedMessage { no_call: Some(diagnosis), is_unsure: true, ..Default::default() }
 }

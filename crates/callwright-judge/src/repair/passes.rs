@@ -87,38 +87,26 @@ impl RepairTrial {
         if left.is_empty() {
             return Vec::new();
         }
-        let left: Vec<RemainingViolation<'_>> =
-            left.iter().map(|violation| RemainingViolation::new(violation, &self.before)).collect();
-        let mut failed = Vec::new();
-        for Repair { kind, path, .. } in &self.repairs {
-            let is_value = !matches!(kind, RepairKind::ParameterRenamed | RepairKind::ParameterDropped);
-            if is_value && left.iter().any(|left| left.concerns(path)) {
-                failed.push(path.clone());
-            }
-        }
-        failed
-    }
-}
-
-/// A violation after the repairs.
-struct RemainingViolation<'a> {
-    place: &'a Pointer,
-    /// Location of the missing member, if one is missing.
-    missing: Option<Pointer>,
-    is_new: bool,
-}
-
-impl<'a> RemainingViolation<'a> {
-    fn new(violation: &'a Violation, before: &[Violation]) -> Self {
-        let missing = match &violation.rule {
-            SchemaRule::Missing(name) => Some(violation.path.child(name)),
-            _ => None,
+        let left: Vec<(&Violation, Option<Pointer>, bool)> =
+            left.iter().map(|violation| (violation, missing(violation), !self.before.contains(violation))).collect();
+        let concerns = |path: &Pointer| {
+            left.iter().any(|(Violation { path: place, .. }, missing, is_new)| {
+                missing.as_ref() == Some(path) || path.contains(place) || *is_new && place.contains(path)
+            })
         };
-        Self { place: &violation.path, missing, is_new: !before.contains(violation) }
+        let values = self
+            .repairs
+            .iter()
+            .filter(|repair| !matches!(repair.kind, RepairKind::ParameterRenamed | RepairKind::ParameterDropped));
+        values.map(|repair| &repair.path).filter(|path| concerns(path)).cloned().collect()
     }
+}
 
-    fn concerns(&self, path: &Pointer) -> bool {
-        self.missing.as_ref() == Some(path) || path.contains(self.place) || (self.is_new && self.place.contains(path))
+/// Returns the location of the missing member, if one is missing.
+fn missing(violation: &Violation) -> Option<Pointer> {
+    match &violation.rule {
+        SchemaRule::Missing(name) => Some(violation.path.child(name)),
+        _ => None,
     }
 }
 

@@ -8,6 +8,7 @@ use super::tag::{self, Tag, TagKind};
 use super::written::WrittenCall;
 use crate::scanner::schema::type_names;
 use crate::scanner::{CompiledTool, ToolSet};
+use callwright_common::text::beginning_bytes;
 
 /// Names of elements that are a call.
 const CALLS: [&str; 7] = ["invoke", "function", "tool", "tool_call", "call", "tool_use", "use_mcp_tool"];
@@ -182,8 +183,7 @@ pub(super) fn members_of(
 /// Parses a tool's name on the rest of the line, or on the next line.
 fn name_line(reader: &mut LiteralReader<'_>) -> Option<String> {
     reader.skip_space()?;
-    let rest = reader.rest();
-    let line = rest.get(..rest.floor_char_boundary(MAX_NAME))?;
+    let line = beginning_bytes(reader.rest(), MAX_NAME);
     let end = line.find(['\n', '<', '>', ','])?;
     let name = clean(line.get(..end)?.trim_matches(['"', '\'', ' ', '\r']));
     reader.advance(end)?;
@@ -278,7 +278,7 @@ fn members(reader: &mut LiteralReader<'_>, within: Within<'_>, is_inline: bool) 
             is_name || is_function || matches!(start.kind, Some(TagKind::Wrapper | TagKind::Invoke))
         });
         // Whether the text may be truncated here.
-        let is_cut = !reader.may_complete() || rest.starts_with('<') && start.is_none() && !rest.contains('>');
+        let is_cut = !reader.may_complete || rest.starts_with('<') && start.is_none() && !rest.contains('>');
         let is_turn_end = extent::ends_turn(rest);
         if !members.is_empty() && (start.is_none() || begins_call || is_turn_end) {
             // The end tag is missing: another call or text follows the arguments.
@@ -318,11 +318,8 @@ fn whole_object(reader: &mut LiteralReader<'_>, tool: Option<&CompiledTool>) -> 
     let behind = rest.trim_start_matches(['}', ']', ' ', '\t', '\r', '\n']);
     let end = tag::end(behind).filter(|end| end.kind == Some(TagKind::Parameter)).map_or(0, |end| end.length);
     // If any other content follows, the object is only a part of the value.
-    (end > 0
-        || behind.is_empty() && reader.may_complete()
-        || tag::start(behind).is_some()
-        || tag::end(behind).is_some())
-    .then_some(())?;
+    (end > 0 || behind.is_empty() && reader.may_complete || tag::start(behind).is_some() || tag::end(behind).is_some())
+        .then_some(())?;
     reader.advance(rest.len() - behind.len() + end)?;
     Some(members.to_vec())
 }

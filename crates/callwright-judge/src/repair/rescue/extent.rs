@@ -93,10 +93,8 @@ pub(super) fn value<'a>(
     within: Within<'_>,
     taken: Taken<'_>,
 ) -> Option<Cow<'a, str>> {
-    match cdata(reader, full, within) {
-        Sections::Text(text) => return Some(text),
-        Sections::Ambiguous => return None,
-        Sections::None => {}
+    if let Some(text) = cdata(reader, full, within)? {
+        return Some(text);
     }
     let rest = reader.rest();
     let close = format!("</{full}>");
@@ -129,13 +127,11 @@ pub(super) fn value<'a>(
     }
     reader.burn(seen);
     let inner = rest.get(..found.unwrap_or(rest.len()))?;
-    match sibling(inner, full, within, taken) {
-        Sibling::Ambiguous => return None,
-        Sibling::At(at) => return closed_by_name(reader, at, breaks, taken.key),
-        Sibling::None => {}
+    if let Some(at) = sibling(inner, full, within, taken)? {
+        return closed_by_name(reader, at, breaks, taken.key);
     }
     // Truncated text may have had another end.
-    if let Some(at) = found.or(only.filter(|_| count == 1 && reader.may_complete())) {
+    if let Some(at) = found.or(only.filter(|_| count == 1 && reader.may_complete)) {
         let text = rest.get(..at)?;
         reader.advance(at + close.len())?;
         return Some(Cow::Borrowed(inner_text(text, breaks)));
@@ -180,30 +176,24 @@ fn closed_by_name<'a>(
     }
 }
 
-/// Text that looks like the next argument, before the end of a value and at the start of a line.
-enum Sibling {
-    None,
-    At(usize),
-    Ambiguous,
-}
-
-/// Searches `inner` for the next argument: a parameter of the tool that was not given yet.
-fn sibling(inner: &str, full: &str, within: Within<'_>, taken: Taken<'_>) -> Sibling {
+/// Searches `inner` for the next argument, before the end of a value and at the start of a line: a parameter of the tool
+/// that was not given yet. `None` if text that looks like an argument is ambiguous.
+fn sibling(inner: &str, full: &str, within: Within<'_>, taken: Taken<'_>) -> Option<Option<usize>> {
     if let Some(next) = within.next {
         return next_key(inner, next, within, taken);
     }
     let begin = format!("\n<{full}");
     if memchr::memmem::find(inner.as_bytes(), begin.as_bytes()).is_none() {
-        return if holds_new_argument(inner, full, within, taken) { Sibling::Ambiguous } else { Sibling::None };
+        return (!holds_new_argument(inner, full, within, taken)).then_some(None);
     }
     for sign in ["=", " name="] {
         let start = format!("{begin}{sign}");
         let Some(at) = inner.find(&start) else { continue };
         let key = inner.get(at + 1..).and_then(tag::start).and_then(|tag| tag.value);
         let is_new = key.is_some_and(|key| within.has_parameter(key) && !taken.contains(key));
-        return if is_new { Sibling::At(at + 1) } else { Sibling::Ambiguous };
+        return is_new.then_some(Some(at + 1));
     }
-    Sibling::None
+    Some(None)
 }
 
 /// Whether an argument that was not given yet begins within a line of a value.
@@ -213,16 +203,16 @@ fn holds_new_argument(inner: &str, full: &str, within: Within<'_>, taken: Taken<
     starts.any(|tag| tag.full == full && tag.value.is_some_and(|key| within.has_parameter(key) && !taken.contains(key)))
 }
 
-/// Searches for the element `next`, which contains the name of the next argument.
-fn next_key(inner: &str, next: &str, within: Within<'_>, taken: Taken<'_>) -> Sibling {
+/// Searches for the element `next`, which contains the name of the next argument, like [`sibling`].
+fn next_key(inner: &str, next: &str, within: Within<'_>, taken: Taken<'_>) -> Option<Option<usize>> {
     let start = format!("<{next}>");
     for (at, _) in inner.match_indices(&start) {
         let Some(key) = inner.get(at + start.len()..).and_then(|rest| rest.split('<').next()) else { continue };
         if within.has_parameter(key.trim()) {
-            return if taken.contains(key.trim()) { Sibling::Ambiguous } else { Sibling::At(at) };
+            return (!taken.contains(key.trim())).then_some(Some(at));
         }
     }
-    Sibling::None
+    Some(None)
 }
 
 /// Parses a value that ends with the end tag of another element: a synonym of the argument's element, the name `key` of
@@ -260,28 +250,19 @@ fn other_end<'a>(
     None
 }
 
-/// Parses a value that consists only of CDATA sections (XML 1.0, section 2.7), and returns their content.
-fn cdata<'a>(reader: &mut LiteralReader<'a>, full: &str, within: Within<'_>) -> Sections<'a> {
+/// Parses a value that consists only of CDATA sections (XML 1.0, section 2.7), and returns their content. Returns
+/// `Some(None)` if there are none, and `None` if their end is ambiguous.
+fn cdata<'a>(reader: &mut LiteralReader<'a>, full: &str, within: Within<'_>) -> Option<Option<Cow<'a, str>>> {
     let start = reader.rest();
-    let Some((text, length)) = sections(reader, full) else { return Sections::None };
+    let Some((text, length)) = sections(reader, full) else { return Some(None) };
     // An end tag within the section may also end the value, because the section may be the value's own text.
     let close = format!("</{full}>");
     let inner = start.get(..length - close.len()).unwrap_or_default();
     let mut ends = inner.match_indices(&close).filter_map(|(at, _)| start.get(at + close.len()..));
     if ends.any(|behind| within.continues(behind)) {
-        return Sections::Ambiguous;
+        return None;
     }
-    match reader.advance(length) {
-        Some(()) => Sections::Text(text),
-        None => Sections::Ambiguous,
-    }
-}
-
-/// Result of parsing a value as CDATA sections.
-enum Sections<'a> {
-    Text(Cow<'a, str>),
-    Ambiguous,
-    None,
+    reader.advance(length).map(|()| Some(text))
 }
 
 /// Parses consecutive CDATA sections. Returns their content, and the number of bytes up to and including the end tag.

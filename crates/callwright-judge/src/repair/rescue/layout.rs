@@ -20,7 +20,12 @@ pub(super) enum LayoutPiece<'a> {
     /// Calls. Boxed, because a text has many lines and few calls.
     Calls(Box<CallBlock>),
     /// A marker reserved for calls that no readable call follows.
-    Broken(Box<BrokenMarker>),
+    Broken {
+        /// Notation of the marker.
+        notation: &'static str,
+        /// Position of the marker.
+        start: usize,
+    },
 }
 
 /// Calls at one position.
@@ -42,15 +47,6 @@ pub(super) struct CallBlock {
     pub(super) fence: Option<usize>,
     /// Whether a label precedes them on the same line: `Call: f(a=1)`.
     pub(super) is_labelled: bool,
-}
-
-/// A marker without calls.
-#[derive(Debug)]
-pub(super) struct BrokenMarker {
-    /// Notation of the marker.
-    pub(super) notation: &'static str,
-    /// Range of the marker.
-    pub(super) span: Range<usize>,
 }
 
 /// The layout of a text.
@@ -152,10 +148,10 @@ pub(super) fn read<'a>(
     }
     walk.lines(text.len());
     walk.close_fence(text.len());
-    if let Some(start) = walk.reader.unreadable() {
+    if let Some(start) = walk.reader.unreadable {
         let notation =
             if text.get(start..).is_some_and(|rest| rest.starts_with(['{', '['])) { "json" } else { "python" };
-        walk.layout.pieces.push(LayoutPiece::Broken(Box::new(BrokenMarker { notation, span: start..text.len() })));
+        walk.layout.pieces.push(LayoutPiece::Broken { notation, start });
     }
     walk.layout.is_unfinished |= walk.reader.is_spent();
     walk.layout
@@ -178,18 +174,13 @@ struct LayoutWalker<'a, 'b> {
 }
 
 /// Properties of a line up to a position.
+#[derive(Default)]
 struct LayoutLine {
     at: usize,
-    is_blank: bool,
+    has_text: bool,
     is_quotation: bool,
     has_words: bool,
     backticks: usize,
-}
-
-impl Default for LayoutLine {
-    fn default() -> Self {
-        Self { at: 0, is_blank: true, is_quotation: false, has_words: false, backticks: 0 }
-    }
 }
 
 impl LayoutLine {
@@ -199,10 +190,10 @@ impl LayoutLine {
             match byte {
                 b'\n' => *self = Self::default(),
                 b'`' => self.backticks += 1,
-                b'>' if self.is_blank => self.is_quotation = true,
+                b'>' if !self.has_text => self.is_quotation = true,
                 _ => {}
             }
-            self.is_blank &= byte.is_ascii_whitespace();
+            self.has_text |= !byte.is_ascii_whitespace();
             self.has_words |= byte.is_ascii_alphabetic() || *byte >= 0x80;
         }
         self.at = at;
@@ -237,7 +228,7 @@ impl<'a> LayoutWalker<'a, '_> {
         let is_first = self.slice(0..mark.start).trim().is_empty();
         let name = close.trim_start_matches("</").trim_end_matches('>');
         let is_shell = is_first && statement::SHELLS.contains(&name) && self.text.trim_end().ends_with(close);
-        self.line.is_blank && !is_shell
+        !self.line.has_text && !is_shell
     }
 
     /// Whether a marker is effective, and not quoted or within a code span.
@@ -248,7 +239,7 @@ impl<'a> LayoutWalker<'a, '_> {
         let is_word = self.line.has_words && before.ends_with(['"', '\'', '“', '‘', '«', '„']);
         let is_quoted = is_word || self.line.is_quotation && !text.starts_with('>');
         let in_code = self.line.backticks % 2 == 1 && !text.starts_with('`');
-        !is_quoted && !in_code && (!notation.begins_line || self.line.is_blank)
+        !is_quoted && !in_code && (!notation.begins_line || !self.line.has_text)
     }
 
     fn notation(&mut self, notation: &Notation, mark: Range<usize>) {
@@ -275,11 +266,8 @@ impl<'a> LayoutWalker<'a, '_> {
                     self.layout.pieces.last(),
                     Some(LayoutPiece::Calls(block)) if self.slice(block.span.end..mark.start).trim().is_empty()
                 );
-                if notation.is_reserved() && (self.line.is_blank || opens || follows) {
-                    self.layout.pieces.push(LayoutPiece::Broken(Box::new(BrokenMarker {
-                        notation: notation.name,
-                        span: mark.clone(),
-                    })));
+                if notation.is_reserved() && (!self.line.has_text || opens || follows) {
+                    self.layout.pieces.push(LayoutPiece::Broken { notation: notation.name, start: mark.start });
                 }
                 self.at = mark.end;
             }

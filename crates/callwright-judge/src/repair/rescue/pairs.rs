@@ -8,6 +8,7 @@ use super::tag::{self, TagKind};
 use super::written::WrittenCall;
 use super::{element, python};
 use crate::scanner::ToolSet;
+use callwright_common::text::beginning_bytes;
 
 const KEY: &str = "arg_key";
 const VALUE: &str = "arg_value";
@@ -45,7 +46,7 @@ pub(super) fn call(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, wrapper: 
                     continue;
                 }
                 // The next call begins, and this one was not closed.
-                None if start.kind == Some(TagKind::Wrapper) && !members.is_empty() && reader.may_complete() => {
+                None if start.kind == Some(TagKind::Wrapper) && !members.is_empty() && reader.may_complete => {
                     return Some(WrittenCall::named(name, members));
                 }
                 None => return None,
@@ -84,8 +85,7 @@ fn is_of_pair(name: &str) -> bool {
 
 /// Parses an argument's name up to the next tag.
 fn key(reader: &mut LiteralReader<'_>) -> Option<String> {
-    let window = reader.rest();
-    let window = window.get(..window.floor_char_boundary(MAX_NAME))?;
+    let window = beginning_bytes(reader.rest(), MAX_NAME);
     let length = window.find('<')?;
     let key = window.get(..length)?.trim();
     (!key.is_empty() && !key.contains('\n')).then_some(())?;

@@ -54,47 +54,30 @@ const DECLARATIONS: [(&str, &str); 14] = [
 /// Beginnings of lines in interpreter sessions and diffs.
 const QUOTING: [&str; 7] = [">>>", "... ", "@@ ", "+++ ", "diff --git", "--- a/", "In ["];
 
-/// Whether each piece of a layout belongs to a program. Empty if the layout has no calls without markers.
-#[derive(Debug, Default)]
-pub(super) struct Program {
-    flags: Vec<bool>,
-}
-
-impl Program {
-    /// Finds the program text among the pieces of a text.
-    pub(super) fn find(text: &str, layout: &Layout<'_>) -> Self {
-        let mut pieces = layout.pieces.iter();
-        if !pieces.any(|piece| matches!(piece, LayoutPiece::Calls(block) if !block.is_marked)) {
-            return Self::default();
-        }
-        let targets = Targets::read(text, layout);
-        let mut begun = false;
-        let mut flags = Vec::with_capacity(layout.pieces.len());
-        for (index, piece) in layout.pieces.iter().enumerate() {
-            let before = index.checked_sub(1).and_then(|at| layout.pieces.get(at));
-            let after = layout.pieces.get(index + 1);
-            flags.push(match piece {
-                LayoutPiece::Prose(line) => {
-                    begun |= is_code(line) || targets.is_used_later(index);
-                    begun
-                }
-                LayoutPiece::Calls(block) => {
-                    begun |= block.fence.is_none() && targets.is_used_later(index);
-                    let two_before = index.checked_sub(2).and_then(|at| layout.pieces.get(at));
-                    begun
-                        || is_in_diff(text, block, before, after)
-                        || block.is_labelled && is_logged_or_keyed(before, two_before, after)
-                }
-                LayoutPiece::Broken(_) => begun,
-            });
-        }
-        Self { flags }
+/// Returns whether each piece of a layout belongs to a program. Empty if the layout has no calls without markers.
+pub(super) fn find(text: &str, layout: &Layout<'_>) -> Vec<bool> {
+    let mut pieces = layout.pieces.iter();
+    if !pieces.any(|piece| matches!(piece, LayoutPiece::Calls(block) if !block.is_marked)) {
+        return Vec::new();
     }
-
-    /// Whether the piece at `index` belongs to a program.
-    pub(super) fn holds(&self, index: usize) -> bool {
-        self.flags.get(index).copied().unwrap_or_default()
-    }
+    let used = used_targets(text, layout);
+    let piece_at = |index: Option<usize>| index.and_then(|index| layout.pieces.get(index));
+    let mut begun = false;
+    let flags = layout.pieces.iter().zip(used).enumerate().map(|(index, (piece, is_used))| match piece {
+        LayoutPiece::Prose(line) => {
+            begun |= is_code(line) || is_used;
+            begun
+        }
+        LayoutPiece::Calls(block) => {
+            begun |= block.fence.is_none() && is_used;
+            let (before, after) = (piece_at(index.checked_sub(1)), piece_at(Some(index + 1)));
+            begun
+                || is_in_diff(text, block, before, after)
+                || block.is_labelled && is_logged_or_keyed(before, piece_at(index.checked_sub(2)), after)
+        }
+        LayoutPiece::Broken { .. } => begun,
+    });
+    flags.collect()
 }
 
 /// Whether a line is a statement of a program other than a call.
@@ -141,7 +124,7 @@ fn is_in_diff(
         let other = match piece {
             LayoutPiece::Calls(block) => line_sign(text, block),
             LayoutPiece::Prose(line) => sign(line),
-            LayoutPiece::Broken(_) => None,
+            LayoutPiece::Broken { .. } => None,
         };
         other.is_some_and(|other| other != own)
     })
@@ -188,42 +171,28 @@ fn has_time(text: &str) -> bool {
         .any(|window| matches!(window, [a, b, b':', c, d] if [a, b, c, d].iter().all(|byte| byte.is_ascii_digit())))
 }
 
-/// Whether a later line uses the target of each assignment.
-struct Targets {
-    used: Vec<bool>,
-}
-
-impl Targets {
-    fn read(text: &str, layout: &Layout<'_>) -> Self {
-        let mut used = vec![false; layout.pieces.len()];
-        let mut open: Vec<(usize, &str)> = Vec::new();
-        for (index, piece) in layout.pieces.iter().enumerate() {
-            let line = match piece {
-                LayoutPiece::Prose(line) => *line,
-                LayoutPiece::Calls(block) => text.get(block.span.clone()).unwrap_or_default(),
-                LayoutPiece::Broken(_) => continue,
-            };
-            open.retain(|(at, target)| {
-                let is_used = uses(line, target);
-                if let Some(flag) = used.get_mut(*at)
-                    && is_used
-                {
-                    *flag = true;
-                }
-                !is_used
-            });
-            if let Some(target) = target(line)
-                && open.len() < MAX_TARGETS
-            {
-                open.push((index, target));
+/// Returns for each piece whether a later line uses the target of its assignment.
+fn used_targets(text: &str, layout: &Layout<'_>) -> Vec<bool> {
+    let mut used = vec![false; layout.pieces.len()];
+    let mut open: Vec<(usize, &str)> = Vec::new();
+    for (index, piece) in layout.pieces.iter().enumerate() {
+        let line = match piece {
+            LayoutPiece::Prose(line) => *line,
+            LayoutPiece::Calls(block) => text.get(block.span.clone()).unwrap_or_default(),
+            LayoutPiece::Broken { .. } => continue,
+        };
+        for (at, _) in open.extract_if(.., |(_, target)| uses(line, target)) {
+            if let Some(flag) = used.get_mut(at) {
+                *flag = true;
             }
         }
-        Self { used }
+        if let Some(target) = target(line)
+            && open.len() < MAX_TARGETS
+        {
+            open.push((index, target));
+        }
     }
-
-    fn is_used_later(&self, index: usize) -> bool {
-        self.used.get(index).copied().unwrap_or_default()
-    }
+    used
 }
 
 /// Maximum number of targets that are tracked at a time, which bounds the work per line.

@@ -165,7 +165,7 @@ fn quoted(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, depth: usize) -> O
     let depth = depth.checked_sub(1)?;
     let start = reader.at();
     if let Some(Literal::Text(text)) = reader.data()
-        && let Some(calls) = whole(&text, tool_set, reader.may_complete(), &reader.nesting_within())
+        && let Some(calls) = whole(&text, tool_set, reader.may_complete, &reader.nesting_within())
     {
         return Some(calls);
     }
@@ -268,7 +268,7 @@ fn argument(reader: &mut LiteralReader<'_>, written: &mut WrittenCall) -> Option
     }
     let start = reader.at();
     if let Some(key) = key(reader) {
-        let is_annotated = reader.text().get(..reader.at()).is_some_and(|before| before.ends_with(':'));
+        let is_annotated = reader.text.get(..reader.at()).is_some_and(|before| before.ends_with(':'));
         let value = value(reader)?;
         if is_annotated && is_type(&value) {
             return None;
@@ -291,7 +291,7 @@ fn value(reader: &mut LiteralReader<'_>) -> Option<Literal> {
         reader.go(end);
         if is_whole {
             // Without a comma, the following text may be a part of the string.
-            reader.doubt();
+            reader.has_doubt = true;
             return Some(literal);
         }
     }
@@ -304,7 +304,7 @@ fn is_before_key(reader: &mut LiteralReader<'_>) -> bool {
     let start = reader.at();
     let is_name = reader.peek().is_some_and(|letter| letter.is_alphabetic() || letter == '_');
     let is_key =
-        is_name && key(reader).is_some() && reader.text().get(..reader.at()).is_some_and(|text| text.ends_with('='));
+        is_name && key(reader).is_some() && reader.text.get(..reader.at()).is_some_and(|text| text.ends_with('='));
     reader.go(start);
     is_key
 }

@@ -92,7 +92,7 @@ pub fn rescue_end(reasoning: &str, text: &str, tool_set: &ToolSet, situation: &S
                 before = Some(*line);
                 break;
             }
-            LayoutPiece::Broken(_) => break,
+            LayoutPiece::Broken { .. } => break,
         };
         let is_last = reasoning.get(block.span.end..end).is_some_and(|between| between.trim().is_empty());
         if !(is_last && is_reserved(block)) {

@@ -183,7 +183,7 @@ pub(super) fn is_named_object(reader: &mut LiteralReader<'_>, tool_set: &ToolSet
 
 /// Returns `json` if the list contains data, else `python`.
 fn notation(reader: &LiteralReader<'_>, start: usize) -> &'static str {
-    let text = reader.text().get(start..reader.at()).unwrap_or_default();
+    let text = reader.text.get(start..reader.at()).unwrap_or_default();
     let inner = text.trim_start_matches(['[', '(', ' ', '\n', '\t']);
     if inner.starts_with('{') { "json" } else { "python" }
 }

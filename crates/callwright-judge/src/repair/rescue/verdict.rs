@@ -4,12 +4,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::decision::{Form, Surroundings};
-use super::layout::{BrokenMarker, CallBlock, Fence, Layout, LayoutPiece};
+use super::layout::{CallBlock, Fence, Layout, LayoutPiece};
 use super::no_call::{NoCallReason, diagnose};
-use super::program::Program;
-use super::prose;
 use super::reading::{Reading, Rescued, Situation};
 use super::written::UnresolvedCall;
+use super::{program, prose};
 use crate::scanner::{JudgementBudget, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, Diagnosis, ids};
@@ -17,10 +16,15 @@ use callwright_types::{Call, Diagnosis, ids};
 /// Parses the calls of a text: all of them, or none.
 pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situation: &Situation<'_>) -> Reading {
     let mut parts = parts(text, layout, situation);
-    if let Some(broken) = broken(layout, situation) {
-        let reason = if situation.cut_off { NoCallReason::CutOff } else { NoCallReason::Unreadable };
-        let near = text.get(broken.span.start..).unwrap_or_default();
-        return Reading::NoCall(diagnose(broken.notation, &reason, near, tool_set));
+    // A marker without a call that the client has not yet received.
+    for piece in &layout.pieces {
+        if let LayoutPiece::Broken { notation, start } = piece
+            && *start >= situation.sent
+        {
+            let reason = if situation.cut_off { NoCallReason::CutOff } else { NoCallReason::Unreadable };
+            let near = text.get(*start..).unwrap_or_default();
+            return Reading::NoCall(diagnose(notation, &reason, near, tool_set));
+        }
     }
     let has_reserved = parts.iter().filter_map(VerdictPart::block).any(is_reserved);
     if has_reserved && evidence(&parts) > situation.evidence {
@@ -92,7 +96,7 @@ impl<'a> VerdictPart<'a> {
 /// Converts the pieces to parts. Calls that do not count become prose: those of programs, those that the client already
 /// received, and data if JSON was requested. Repeated calls are omitted.
 fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -> Vec<VerdictPart<'a>> {
-    let program = Program::find(text, layout);
+    let program = program::find(text, layout);
     let mut parts: Vec<VerdictPart<'a>> = Vec::with_capacity(layout.pieces.len());
     let mut seen: Vec<&CallBlock> = Vec::new();
     for (index, piece) in layout.pieces.iter().enumerate() {
@@ -101,12 +105,12 @@ fn parts<'a>(text: &'a str, layout: &'a Layout<'a>, situation: &Situation<'_>) -
                 parts.push(VerdictPart::Prose(line));
                 continue;
             }
-            LayoutPiece::Broken(_) => continue,
+            LayoutPiece::Broken { .. } => continue,
             LayoutPiece::Calls(block) => block,
         };
         let is_answer = situation.json_wanted && !block.is_marked && block.notation == "json";
         let in_code = fence(layout, block).is_some_and(|fence| fence.holds_code);
-        let is_program = !block.is_marked && (in_code || program.holds(index));
+        let is_program = !block.is_marked && (in_code || program.get(index) == Some(&true));
         if is_answer || is_program || block.start < situation.sent {
             parts.push(VerdictPart::Prose(text.get(block.span.clone()).unwrap_or_default()));
         } else if !seen.iter().any(|earlier| earlier.calls == block.calls) {
@@ -253,14 +257,6 @@ fn reason(unresolved: UnresolvedCall, tool_set: &ToolSet) -> NoCallReason {
 /// Returns the code fence that contains the calls.
 fn fence<'a>(layout: &'a Layout<'_>, block: &CallBlock) -> Option<&'a Fence> {
     layout.fences.get(block.fence?)
-}
-
-/// Returns the first marker without a call that the client has not yet received.
-fn broken<'a>(layout: &'a Layout<'_>, situation: &Situation<'_>) -> Option<&'a BrokenMarker> {
-    layout.pieces.iter().find_map(|piece| match piece {
-        LayoutPiece::Broken(broken) if broken.span.start >= situation.sent => Some(broken.as_ref()),
-        _ => None,
-    })
 }
 
 /// Returns the ranges of the text that are removed: the calls, and all text from invented results or messages on. A

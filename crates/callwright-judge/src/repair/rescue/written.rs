@@ -141,7 +141,7 @@ fn object(arguments: &Literal, encodings: usize) -> Option<Vec<(String, Literal)
             let mut reader = LiteralReader::new(text, false);
             let inner = reader.value()?;
             reader.skip_space()?;
-            (reader.rest().is_empty() && !reader.has_doubt() && encodings > 0)
+            (reader.rest().is_empty() && !reader.has_doubt && encodings > 0)
                 .then(|| object(&inner, encodings - 1))
                 .flatten()
         }

@@ -2,7 +2,6 @@
 
 mod anchors;
 mod describe;
-mod keywords;
 mod normalise;
 #[cfg(test)]
 mod quirks;
@@ -97,7 +96,7 @@ impl Default for CompiledSchema {
 
 impl CompiledSchema {
     fn compile(parameters: &Value) -> Self {
-        let NormalisedSchema { schema, draft, engine, mut notes, gaps } =
+        let NormalisedSchema { schema, draft, engine, notes: mut problems, gaps } =
             normalise(parameters, PatternEngine::Backtracking);
         let built = match SchemaWork::read(&schema) {
             Ok(work) => build_options(draft, engine)
@@ -109,27 +108,18 @@ impl CompiledSchema {
         let (validator, work) = match built {
             Ok((validator, work)) => (Some(validator), work),
             Err(problem) => {
-                notes.push(format!("the schema is not used for validation: {problem}"));
+                problems.push(format!("the schema is not used for validation: {problem}"));
                 (None, None)
             }
         };
         let linear_validator = (engine == PatternEngine::Backtracking).then(|| {
             let linear = normalise(parameters, PatternEngine::Linear);
-            build_options(draft, PatternEngine::Linear).build(&linear.schema).ok()
+            build_options(draft, PatternEngine::Linear).build(&linear.schema)
         });
+        let linear_validator = linear_validator.and_then(Result::ok);
         let shape = SchemaShape::read(&schema);
-        let is_unusable = validator.is_none();
-        Self {
-            schema,
-            shape,
-            validator,
-            linear_validator: linear_validator.flatten(),
-            work,
-            problems: notes,
-            is_unusable,
-            gaps,
-            seen: AtomicBool::new(false),
-        }
+        let (is_unusable, seen) = (validator.is_none(), AtomicBool::default());
+        Self { schema, shape, validator, linear_validator, work, problems, is_unusable, gaps, seen }
     }
 
     /// Creates a schema that accepts any value, and records why the original was not compiled.

@@ -11,7 +11,6 @@ use percent_encoding::utf8_percent_encode;
 use serde_json::{Map, Number, Value};
 
 use super::anchors::{Anchors, FRAGMENT};
-use super::keywords::{KeywordValueForm, form};
 use super::value_type;
 use callwright_common::json::Pointer;
 use callwright_common::schema;
@@ -97,6 +96,13 @@ pub(super) fn normalise(parameters: &Value, most: PatternEngine) -> NormalisedSc
     NormalisedSchema { schema, draft: reader.draft, engine: reader.engine, notes: reader.notes, gaps: reader.gaps }
 }
 
+/// Whether a keyword identifies a schema or switches its dialect. Removed, because tool schemas are self-contained: nothing
+/// is fetched, and client input must not redirect a reference.
+fn identifies(keyword: &str) -> bool {
+    matches!(keyword, "$schema" | "$id" | "id" | "$vocabulary" | "$anchor")
+        || ["$dynamic", "$recursive"].iter().any(|dynamic| keyword.starts_with(dynamic))
+}
+
 fn draft_of(schema: &Value) -> Draft {
     let uri = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
     let name = uri.trim_end_matches('#').trim_end_matches("/schema");
@@ -162,7 +168,7 @@ impl SchemaReader<'_> {
         for (keyword, value) in keywords {
             match self.keyword(keyword, value, &at.child(keyword), depth) {
                 Some(value) => drop(kept.insert(keyword.clone(), value)),
-                None if form(keyword) != Some(KeywordValueForm::Identity) => {
+                None if !identifies(keyword) => {
                     self.note(&at.child(keyword), "invalid value for this keyword; ignored");
                 }
                 None => {}
@@ -174,43 +180,51 @@ impl SchemaReader<'_> {
         Value::Object(kept)
     }
 
-    /// Returns the value of a keyword in the expected form; `None` if it has a different form.
+    /// Returns the value of a keyword in the form that it has across JSON Schema drafts 4 to 2020-12; `None` if it has a
+    /// different form. An unknown keyword validates nothing.
     fn keyword(&mut self, keyword: &str, value: &Value, at: &Pointer, depth: usize) -> Option<Value> {
-        let Some(form) = form(keyword) else { return Some(value.clone()) };
-        match form {
-            KeywordValueForm::Identity => None,
-            KeywordValueForm::Schema => Some(self.schema(value, at, depth + 1)),
-            KeywordValueForm::SchemaOrList if value.is_array() => self.list(value, at, depth),
-            KeywordValueForm::SchemaOrList => Some(self.schema(value, at, depth + 1)),
-            KeywordValueForm::SchemaList => self.list(value, at, depth),
-            KeywordValueForm::SchemaMap => {
+        match keyword {
+            // Before 2020-12, a list of schemas by position.
+            "items" if value.is_array() => self.list(value, at, depth),
+            "items" | "additionalItems" | "unevaluatedItems" | "contains" | "if" | "then" | "else" | "not" => {
+                Some(self.schema(value, at, depth + 1))
+            }
+            "additionalProperties" | "unevaluatedProperties" | "propertyNames" | "contentSchema" => {
+                Some(self.schema(value, at, depth + 1))
+            }
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => self.list(value, at, depth),
+            "properties" | "$defs" | "definitions" | "dependentSchemas" => {
                 self.map(value, at, |reader, value, at| Some(reader.schema(value, at, depth + 1)))
             }
-            KeywordValueForm::SchemaPatterns => self.map(value, at, |reader, value, at| {
+            "patternProperties" => self.map(value, at, |reader, value, at| {
                 let usable = reader.is_pattern(&at.last()?);
                 usable.then(|| reader.schema(value, at, depth + 1))
             }),
-            KeywordValueForm::Dependencies => self
+            "dependencies" => self
                 .map(value, at, |reader, value, at| names(value).or_else(|| Some(reader.schema(value, at, depth + 1)))),
-            KeywordValueForm::NamesMap => self.map(value, at, |_, value, _| names(value)),
-            KeywordValueForm::Names => names(value),
-            KeywordValueForm::Values => value.as_array().filter(|values| !values.is_empty()).map(|_| value.clone()),
-            KeywordValueForm::Number => number(value).map(Value::Number),
-            KeywordValueForm::PositiveNumber => {
+            "dependentRequired" => self.map(value, at, |_, value, _| names(value)),
+            "required" => names(value),
+            "enum" => value.as_array().filter(|values| !values.is_empty()).map(|_| value.clone()),
+            "minimum" | "maximum" => number(value).map(Value::Number),
+            "multipleOf" => {
                 number(value).filter(|number| number.as_f64().is_some_and(|number| number > 0.0)).map(Value::Number)
             }
-            KeywordValueForm::ExclusiveBound => {
+            // In draft 4, a boolean.
+            "exclusiveMinimum" | "exclusiveMaximum" => {
                 value.as_bool().map(Value::Bool).or_else(|| number(value).map(Value::Number))
             }
-            KeywordValueForm::Count => count(value).map(Value::from),
-            KeywordValueForm::Pattern => {
+            "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties" | "minContains"
+            | "maxContains" => count(value).map(Value::from),
+            "pattern" => {
                 value.as_str().map(literal_pattern).filter(|pattern| self.is_pattern(pattern)).map(Value::from)
             }
-            KeywordValueForm::Reference => self.reference(value.as_str()?, at),
-            KeywordValueForm::Text => value.as_str().map(Value::from),
-            KeywordValueForm::Flag => value.as_bool().map(Value::from),
-            KeywordValueForm::Examples => value.is_array().then(|| value.clone()),
-            KeywordValueForm::Type => Some(value.clone()),
+            "$ref" => self.reference(value.as_str()?, at),
+            "title" | "description" | "format" | "contentEncoding" | "contentMediaType" | "$comment" => {
+                value.as_str().map(Value::from)
+            }
+            "uniqueItems" | "readOnly" | "writeOnly" | "deprecated" => value.as_bool().map(Value::from),
+            "examples" => value.is_array().then(|| value.clone()),
+            _ => (!identifies(keyword)).then(|| value.clone()),
         }
     }
 

@@ -185,7 +185,7 @@ fn unclosed(reader: &mut LiteralReader<'_>, context: GemmaContext<'_>) -> Option
     let quote = QUOTES.into_iter().find(|quote| reader.take(quote))?;
     let rest = reader.rest();
     let length = CLOSES.iter().filter_map(|close| rest.find(close)).min();
-    if length.is_none() && !reader.may_complete() {
+    if length.is_none() && !reader.may_complete {
         return None;
     }
     let length = length.unwrap_or(rest.len());

@@ -54,7 +54,7 @@ fn named(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<Writt
     let line = rest.find('\n').map_or(rest, |end| rest.get(..end).unwrap_or_default());
     let end = ENDS.iter().filter_map(|end| line.find(end)).min().unwrap_or(line.len());
     // The line may be truncated at the end of the text.
-    if end == rest.len() && !reader.may_complete() {
+    if end == rest.len() && !reader.may_complete {
         return None;
     }
     let input = rest.get(..end)?;

@@ -120,6 +120,6 @@ fn behind_prose(reader: &mut LiteralReader<'_>, tool_set: &ToolSet, close: &str)
     }
     reader.advance(at)?;
     let calls = body::read(reader, tool_set, &[close])?;
-    let is_closed = reader.text().get(..reader.at()).is_some_and(|before| before.ends_with(close));
+    let is_closed = reader.text.get(..reader.at()).is_some_and(|before| before.ends_with(close));
     (is_closed && calls.iter().all(|call| offered(&call.name, tool_set).is_some())).then_some(calls)
 }

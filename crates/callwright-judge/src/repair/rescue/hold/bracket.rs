@@ -15,7 +15,7 @@ pub(super) enum BracketStep {
 }
 
 /// A bracket, by the text so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Bracket {
     depth: usize,
     quote: Option<char>,
@@ -39,20 +39,7 @@ pub(super) struct Bracket {
 
 impl Bracket {
     pub(super) fn new(is_data: bool) -> Self {
-        Self {
-            depth: 0,
-            quote: None,
-            escaped: false,
-            is_data,
-            object_depth: None,
-            word: String::new(),
-            word_ended: false,
-            name_follows: false,
-            has_name: false,
-            has_arguments: false,
-            names_tool: false,
-            tail: None,
-        }
+        Self { is_data, ..Self::default() }
     }
 
     pub(super) fn push(&mut self, letter: char, names: &FoldedToolNames) -> BracketStep {

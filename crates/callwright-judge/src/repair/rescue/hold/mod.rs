@@ -26,6 +26,7 @@ use super::notations::residue_marks;
 use super::notations::{MarkerStrength, NotationMark};
 use super::tag::MAX_TAG;
 use crate::scanner::ToolSet;
+use callwright_common::text::beginning_bytes;
 use callwright_types::rules::Evidence;
 
 /// Beginnings of the calls of the offered tools. Created once for a list of tools.
@@ -259,7 +260,7 @@ impl<'a> Hold<'a> {
         if !self.has_places() {
             return self.line.take_letter(first);
         }
-        let look = self.beginnings().line(clip(rest));
+        let look = self.beginnings().line(beginning_bytes(rest, MAX_TAG));
         self.follow(look, rest).unwrap_or_else(|| self.line.take_letter(first))
     }
 
@@ -270,7 +271,11 @@ impl<'a> Hold<'a> {
             self.line.is_place = true;
             return self.line.take(rest.get(..marker).unwrap_or_default());
         }
-        let look = if self.has_places() { self.beginnings().fence(clip(rest), marker) } else { BeginningMatch::Text };
+        let look = if self.has_places() {
+            self.beginnings().fence(beginning_bytes(rest, MAX_TAG), marker)
+        } else {
+            BeginningMatch::Text
+        };
         let taken = self.follow(look, rest);
         // Content that is not a call is code, and a code fence with code contains no calls.
         self.in_fence = !matches!(self.state, HoldState::Undecided);
@@ -286,7 +291,7 @@ impl<'a> Hold<'a> {
             Some(first @ (' ' | '\t' | '`' | '*')) => self.line.take_letter(first),
             Some('\n') | None => self.body(rest),
             Some(_) => {
-                let look = self.beginnings().place(clip(rest));
+                let look = self.beginnings().place(beginning_bytes(rest, MAX_TAG));
                 self.follow(look, rest).unwrap_or_else(|| {
                     self.line.is_place = false;
                     self.body(rest)
@@ -338,7 +343,8 @@ impl<'a> Hold<'a> {
             HoldMarkMatch::Mark(NotationMark::Notation(notation), length)
                 if notation.strength == MarkerStrength::Common =>
             {
-                let (mark, behind) = clip(rest).split_at(length);
+                // A limit makes the result independent of the size of the pieces.
+                let (mark, behind) = beginning_bytes(rest, MAX_TAG).split_at(length);
                 match self.beginnings().behind_word(mark, behind) {
                     BeginningMatch::More if rest.len() < MAX_TAG => Some(self.wait(rest)),
                     BeginningMatch::Mark => Some(self.call(length)),
@@ -449,11 +455,6 @@ impl<'a> Hold<'a> {
     fn beginnings(&self) -> Beginnings<'a> {
         Beginnings { names: &self.starts.0, json_wanted: self.rules.json_wanted }
     }
-}
-
-/// Limits the examined beginning, which makes the result independent of the size of the pieces.
-fn clip(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(MAX_TAG)).unwrap_or(text)
 }
 
 /// Returns the number of bytes up to the end of reasoning, and counts the received bytes of its marker.

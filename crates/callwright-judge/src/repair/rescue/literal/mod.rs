@@ -22,5 +22,5 @@ pub(crate) fn whole_json(text: &str) -> Option<String> {
     let mut reader = LiteralReader::new(text, false);
     let value = reader.data()?;
     reader.skip_space()?;
-    (reader.is_at_end() && !reader.has_doubt() && value.expression().is_none()).then(|| value.json())
+    (reader.is_at_end() && !reader.has_doubt && value.expression().is_none()).then(|| value.json())
 }

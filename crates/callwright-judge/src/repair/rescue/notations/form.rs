@@ -216,7 +216,7 @@ impl ArgumentMarkers {
         }
         reader.burn(if count == 1 { at } else { rest.len() });
         // Truncated text may have had another end.
-        let end = found.filter(|_| count == 1 && (reader.may_complete() || continued))?;
+        let end = found.filter(|_| count == 1 && (reader.may_complete || continued))?;
         let text = rest.get(..end)?;
         reader.advance(end + self.close.len())?;
         Some(text)

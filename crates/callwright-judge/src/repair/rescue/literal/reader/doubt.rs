@@ -22,19 +22,9 @@ impl<'a> LiteralReader<'a> {
         self
     }
 
-    /// Returns the position of a call that cannot be parsed because its strings are ambiguous.
-    pub(crate) fn unreadable(&self) -> Option<usize> {
-        self.unreadable
-    }
-
     /// Resets the state of the search, for a part of the text that is independent of the preceding text.
     pub(crate) fn forget(&mut self) {
         (self.given_up, self.unreadable) = (None, None);
-    }
-
-    /// Whether skipped text may belong to a string: a comment, or a bracket of another kind.
-    pub(crate) fn has_doubt(&self) -> bool {
-        self.has_doubt
     }
 
     /// Uses one tool, of which the text is the argument object, to find the end of strings that contain unescaped
@@ -42,11 +32,6 @@ impl<'a> LiteralReader<'a> {
     pub(crate) fn with_arguments_of(mut self, tool: &'a CompiledTool, tool_set: &'a ToolSet) -> Self {
         self.guard = Some(UnescapedGuard { tool_set, tool: Some(tool) });
         self
-    }
-
-    /// Records that skipped text may belong to a string.
-    pub(crate) fn doubt(&mut self) {
-        self.has_doubt = true;
     }
 
     /// Like [`LiteralReader::completes`], for the arguments of a call, which may continue in a string instead. Records

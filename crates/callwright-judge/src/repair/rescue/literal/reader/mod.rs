@@ -36,7 +36,7 @@ pub(super) fn fuel_for(text: &str) -> usize {
 /// Parses values of a text from a position. Every method advances only on success, or if the fuel is spent.
 #[derive(Debug, Clone)]
 pub(crate) struct LiteralReader<'a> {
-    text: &'a str,
+    pub(crate) text: &'a str,
     at: usize,
     depth: usize,
     /// Depth of the open blocks of calls.
@@ -46,15 +46,15 @@ pub(crate) struct LiteralReader<'a> {
     /// Depth of nested texts: a string that is parsed as code is one level deeper.
     level: usize,
     /// Whether brackets left open at the end of the text may be closed.
-    may_complete: bool,
+    pub(crate) may_complete: bool,
     /// The tools that determine the end of strings with unescaped quotes.
     guard: Option<UnescapedGuard<'a>>,
     /// Whether a value is calls of these tools.
     are_calls: CallCheck,
     /// Whether the arguments of a call are being parsed.
     in_call: bool,
-    /// Whether skipped text may belong to a string with unescaped quotes.
-    has_doubt: bool,
+    /// Whether skipped text may belong to a string with unescaped quotes: a comment, or a bracket of another kind.
+    pub(crate) has_doubt: bool,
     /// Whether strings follow each other without white space: Python joins them, and other languages escape quotes so.
     is_joined: bool,
     /// Position of the last string that is a value.
@@ -62,7 +62,7 @@ pub(crate) struct LiteralReader<'a> {
     /// Position of a call that cannot be parsed. The text after it may be part of one of its strings.
     given_up: Option<usize>,
     /// Position of a call that cannot be parsed because it is ambiguous.
-    unreadable: Option<usize>,
+    pub(crate) unreadable: Option<usize>,
     /// Whether the end of such strings is searched for.
     searches: bool,
     effort: Option<Effort>,
@@ -129,11 +129,6 @@ impl<'a> LiteralReader<'a> {
         Nesting { level: self.level + 1, fuel: Rc::clone(&self.fuel) }
     }
 
-    /// Returns the whole text.
-    pub(crate) fn text(&self) -> &'a str {
-        self.text
-    }
-
     /// Whether the whole text was read.
     pub(crate) fn is_at_end(&self) -> bool {
         self.at >= self.text.len()
@@ -158,11 +153,6 @@ impl<'a> LiteralReader<'a> {
     /// Whether the text ends here or closes another bracket than the open one, and this may be treated as closing it.
     pub(crate) fn completes(&self) -> bool {
         self.may_complete && self.fuel.get() > 0 && matches!(self.peek(), Some(']' | '}' | ')') | None)
-    }
-
-    /// Whether brackets left open at the end of the text may be closed.
-    pub(crate) fn may_complete(&self) -> bool {
-        self.may_complete
     }
 
     /// Skips quotes, backslashes and brackets of other kinds where only a comma or the bracket `close` is valid. They
