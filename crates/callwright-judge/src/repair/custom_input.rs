@@ -15,13 +15,6 @@ use callwright_common::json::Pointer;
 use callwright_types::tool::CUSTOM_INPUT;
 use callwright_types::{FaultCode, Repair, RepairKind};
 
-/// The text of a call, and the member that had it.
-struct CustomInput {
-    /// Name of the member; `None` if the arguments were no object.
-    member: Option<String>,
-    text: String,
-}
-
 /// Puts the one text of the arguments under the member that the tool's schema has for it.
 pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     if !job.rules.values || !job.repairs(FaultCode::NoCall) {
@@ -29,7 +22,7 @@ pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     }
     let guard = LenientGuard { tool: job.tool, tool_set: job.tool_set };
     let arguments = &repaired.call.arguments;
-    let Some(CustomInput { member, text }) = input_in(arguments, guard) else { return };
+    let Some((member, text)) = input_in(arguments, guard) else { return };
     let is_object = serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object());
     if is_object && member.as_deref() == Some(CUSTOM_INPUT) {
         return;
@@ -46,14 +39,15 @@ pub(super) fn repair(repaired: &mut RepairedCall, job: &RepairJob<'_>) {
     repaired.repairs.push(repair);
 }
 
-/// Returns the one text of the arguments; `None` if there is none, or more than a text.
-fn input_in(arguments: &str, guard: LenientGuard<'_>) -> Option<CustomInput> {
-    let whole = |text: &str| Some(CustomInput { member: None, text: text.to_owned() });
+/// Returns the one text of the arguments, and the name of its member if they are an object; `None` if there is none, or
+/// more than a text.
+fn input_in(arguments: &str, guard: LenientGuard<'_>) -> Option<(Option<String>, String)> {
+    let whole = |text: &str| Some((None, text.to_owned()));
     match serde_json::from_str(arguments) {
         Ok(Value::Object(members)) => {
             let mut members = members.into_iter();
             match (members.next()?, members.next()) {
-                ((member, Value::String(text)), None) => Some(CustomInput { member: Some(member), text }),
+                ((member, Value::String(text)), None) => Some((Some(member), text)),
                 _ => None,
             }
         }
@@ -66,7 +60,7 @@ fn input_in(arguments: &str, guard: LenientGuard<'_>) -> Option<CustomInput> {
         Err(_) if arguments.trim().is_empty() => None,
         // An object with a defect is not the text itself.
         Err(_) if begins_object(arguments) => match lenient::members(arguments, guard)?.as_slice() {
-            [(member, Literal::Text(text))] => Some(CustomInput { member: Some(member.clone()), text: text.clone() }),
+            [(member, Literal::Text(text))] => Some((Some(member.clone()), text.clone())),
             _ => None,
         },
         Err(_) => whole(arguments),

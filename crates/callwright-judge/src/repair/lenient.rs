@@ -3,7 +3,6 @@
 //! No data is lost: anything around the object is residue of a chat template or a repetition of the same object.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use crate::repair::rescue::call_names::MAX_WRAPPERS;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
@@ -97,13 +96,7 @@ fn without_leading_tokens(mut text: &str) -> &str {
 fn is_plain(members: &[(String, Literal)]) -> bool {
     let mut seen: HashMap<&str, &Literal> = HashMap::with_capacity(members.len());
     members.iter().all(|(key, value)| {
-        let is_consistent = match seen.entry(key) {
-            Entry::Occupied(known) => *known.get() == value,
-            Entry::Vacant(place) => {
-                place.insert(value);
-                true
-            }
-        };
+        let is_consistent = seen.insert(key, value).is_none_or(|known| known == value);
         is_consistent && value.expression().is_none() && is_plain_within(value)
     })
 }

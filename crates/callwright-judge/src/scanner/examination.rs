@@ -1,6 +1,6 @@
 //! Findings in a call's arguments before they become diagnoses. The scan and the repair share them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use serde_json::{Map, Number, Value};
@@ -35,12 +35,9 @@ impl<'a> Examination<'a> {
     /// Resolves violations of `anyOf` and `oneOf` into the violations of the closest branches.
     pub(crate) fn explain(self, schema: &'a CompiledSchema, arguments: &Value) -> Self {
         let mut explained = Self { unknown: self.unknown, violations: Vec::new() };
-        let mut objects = None;
         for violation in self.violations.into_iter().flat_map(Violation::explain) {
             match &violation.rule {
-                SchemaRule::Unknown(name) => {
-                    explained.add_unknown(&mut objects, schema, arguments, &violation.path, name)
-                }
+                SchemaRule::Unknown(name) => explained.add_unknown(schema, arguments, &violation.path, name),
                 _ if explained.violations.len() < MAX_FINDINGS => explained.violations.push(violation),
                 _ => {}
             }
@@ -48,51 +45,21 @@ impl<'a> Examination<'a> {
         explained
     }
 
-    /// Adds an unknown member once. `objects` indexes the unknown members found so far; it is built on first use.
-    fn add_unknown(
-        &mut self,
-        objects: &mut Option<HashMap<Pointer, SeenObject>>,
-        schema: &'a CompiledSchema,
-        arguments: &Value,
-        object: &Pointer,
-        name: &str,
-    ) {
-        if self.unknown.len() >= MAX_FINDINGS {
+    /// Adds an unknown member once.
+    fn add_unknown(&mut self, schema: &'a CompiledSchema, arguments: &Value, object: &Pointer, name: &str) {
+        if let Some(known) = self.unknown.iter_mut().find(|known| known.name == name && known.object == *object) {
+            known.violates = true;
             return;
         }
         let Some(members) = arguments.pointer(object.as_str()).and_then(Value::as_object) else { return };
-        let objects = objects.get_or_insert_with(|| seen_objects(&self.unknown));
-        let node = schema.shape.at(object);
-        let seen = objects
-            .entry(object.clone())
-            .or_insert_with(|| SeenObject { given: given(node, members), names: HashSet::new() });
-        if seen.names.insert(name.to_owned()) {
-            let member = UnknownMember::new(object.clone(), name, node, Rc::clone(&seen.given));
+        if self.unknown.len() < MAX_FINDINGS {
+            let node = schema.shape.at(object);
+            let same = self.unknown.iter().find(|known| known.object == *object);
+            let given = same.map_or_else(|| given(node, members), |known| Rc::clone(&known.given));
+            let member = UnknownMember::new(object.clone(), name, node, given);
             self.unknown.push(UnknownMember { violates: true, ..member });
-        } else if let Some(known) = self.unknown.iter_mut().find(|known| known.name == name && known.object == *object)
-        {
-            known.violates = true;
         }
     }
-}
-
-/// An object with unknown members.
-struct SeenObject {
-    /// Known names that the object has.
-    given: Rc<HashSet<String>>,
-    /// Names of the unknown members found so far.
-    names: HashSet<String>,
-}
-
-fn seen_objects(unknown: &[UnknownMember<'_>]) -> HashMap<Pointer, SeenObject> {
-    let mut objects: HashMap<Pointer, SeenObject> = HashMap::new();
-    for member in unknown {
-        let seen = objects
-            .entry(member.object.clone())
-            .or_insert_with(|| SeenObject { given: Rc::clone(&member.given), names: HashSet::new() });
-        seen.names.insert(member.name.clone());
-    }
-    objects
 }
 
 /// A member that the schema of its object does not define.
@@ -188,11 +155,10 @@ pub(crate) fn examine<'a>(schema: &'a CompiledSchema, arguments: &Value, rule: U
         survey.visit(root, arguments, &ArgumentPath::Root);
     }
     let mut found = survey.found;
-    let mut objects = None;
     for violation in schema.violations(arguments) {
         match &violation.rule {
             SchemaRule::Unknown(_) if allow => {}
-            SchemaRule::Unknown(name) => found.add_unknown(&mut objects, schema, arguments, &violation.path, name),
+            SchemaRule::Unknown(name) => found.add_unknown(schema, arguments, &violation.path, name),
             _ => found.violations.push(violation),
         }
     }

@@ -119,7 +119,7 @@ pub fn scan_answer(answer: &CallFreeAnswer<'_>, tool_set: &ToolSet, rules: &Scan
     if tool_set.is_empty() {
         return None;
     }
-    TABLE.iter().filter(|fault| rules.faults.of(fault.code) != Action::Off).find_map(|fault| match fault.check {
+    TABLE.iter().filter(|(code, _)| rules.faults.of(*code) != Action::Off).find_map(|(_, check)| match check {
         Check::Answer(check) => check(answer),
         _ => None,
     })
@@ -167,11 +167,11 @@ fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Di
         // The text is a program or a patch: its words are not arguments.
         return diagnoses;
     }
-    for fault in &TABLE {
-        let Check::Call(check) = fault.check else { continue };
+    for (code, check) in &TABLE {
+        let Check::Call(check) = check else { continue };
         // Only calls without other faults are compared with earlier calls.
-        let comes_last = fault.code.level() == FaultCode::RepeatedCall.level();
-        if case.rules.faults.of(fault.code) == Action::Off
+        let comes_last = code.level() == FaultCode::RepeatedCall.level();
+        if case.rules.faults.of(*code) == Action::Off
             || (comes_last && diagnoses.iter().any(|known| case.blocks(known)))
         {
             continue;
@@ -181,7 +181,7 @@ fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Di
         }
         let known = diagnoses.len();
         for diagnosis in check(case, tool, arguments) {
-            debug_assert_eq!(diagnosis.code, fault.code, "a fault's check gives its own code");
+            debug_assert_eq!(diagnosis.code, *code, "a fault's check gives its own code");
             // A value that violates its schema is not reported for a second fault.
             if !diagnoses.iter().take(known).any(|other| is_at_value(other, &diagnosis)) {
                 diagnoses.push(diagnosis);
@@ -276,9 +276,9 @@ fn drop_followers(violations: &mut Vec<Violation>) {
 
 /// Returns the diagnosis of the first check in the table that finds a fault.
 fn first(run: impl Fn(&Check) -> Option<Diagnosis>) -> Option<Diagnosis> {
-    TABLE.iter().find_map(|fault| {
-        let diagnosis = run(&fault.check)?;
-        debug_assert_eq!(diagnosis.code, fault.code, "a fault's check gives its own code");
+    TABLE.iter().find_map(|(code, check)| {
+        let diagnosis = run(check)?;
+        debug_assert_eq!(diagnosis.code, *code, "a fault's check gives its own code");
         Some(diagnosis)
     })
 }

@@ -3,6 +3,8 @@
 
 use std::hash::{Hash, Hasher};
 
+use callwright_common::text::{beginning, is_digits};
+
 pub(crate) use callwright_types::tool_names::{
     fold, of_call_id, partly_qualified, without_namespace, without_number, without_scope, words,
 };
@@ -36,8 +38,7 @@ pub(crate) fn without_debris(name: &str) -> Option<&str> {
         rest = before.trim_end();
     }
     if let Some((before, number)) = rest.rsplit_once(':')
-        && !number.is_empty()
-        && number.bytes().all(|byte| byte.is_ascii_digit())
+        && is_digits(number)
     {
         rest = before;
     }
@@ -261,7 +262,7 @@ impl NameList {
 pub(super) const MAX_CHARS: usize = 128;
 
 fn clip(name: &str) -> &str {
-    name.char_indices().nth(MAX_CHARS).map_or(name, |(end, _)| name.get(..end).unwrap_or(name))
+    beginning(name, MAX_CHARS)
 }
 
 /// Number of letters per edit of a spelling variant or typing error. Shorter words have none: `get` and `set` are two

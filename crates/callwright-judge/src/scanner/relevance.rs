@@ -9,22 +9,8 @@ use callwright_types::rules::RelevanceRules;
 pub struct Relevance {
     scores: HashMap<String, f64>,
     best: Option<(String, f64)>,
-    evidence: RelevanceEvidence,
-}
-
-/// Evidence for the relevance of the best tool.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum RelevanceEvidence {
-    /// Share of the request, 0 to 1, that the tool's text covers.
-    Coverage(f64),
-    /// Semantic similarity, which is also the tool's score.
-    Closeness,
-}
-
-impl Default for RelevanceEvidence {
-    fn default() -> Self {
-        Self::Coverage(0.0)
-    }
+    /// Share of the request, 0 to 1, that the text of the best tool covers; `None` if the scores are semantic similarities.
+    coverage: Option<f64>,
 }
 
 /// A tool that a semantic search found.
@@ -47,14 +33,13 @@ impl Relevance {
     /// request, 0 to 1, that the text of the best tool covers.
     pub fn by_words<'a>(ranked: impl IntoIterator<Item = (&'a str, f64)>, coverage: f64) -> Self {
         let ranked: Vec<(String, f64)> = ranked.into_iter().map(|(name, score)| (name.to_owned(), score)).collect();
-        let evidence = RelevanceEvidence::Coverage(coverage);
-        Self { best: ranked.first().cloned(), scores: ranked.into_iter().collect(), evidence }
+        Self { best: ranked.first().cloned(), scores: ranked.into_iter().collect(), coverage: Some(coverage) }
     }
 
     /// Creates scores from semantic similarities, in any order. A tool that the request names gets the score of the
     /// best tool, because the user requested it regardless of its description.
     pub fn by_meaning<'a>(found: impl IntoIterator<Item = FoundTool<'a>>) -> Self {
-        let mut relevance = Self { evidence: RelevanceEvidence::Closeness, ..Self::default() };
+        let mut relevance = Self::default();
         let mut named = Vec::new();
         for FoundTool { name, closeness, is_named } in found {
             let closeness = closeness.max(0.0);
@@ -72,10 +57,7 @@ impl Relevance {
     /// Returns the tool that clearly serves the request better than `called`.
     pub(crate) fn better_than(&self, called: &str, rules: &RelevanceRules) -> Option<&str> {
         let (best, score) = self.best.as_ref()?;
-        let is_evident = match self.evidence {
-            RelevanceEvidence::Coverage(coverage) => coverage >= rules.coverage,
-            RelevanceEvidence::Closeness => *score >= rules.closeness,
-        };
+        let is_evident = self.coverage.map_or(*score >= rules.closeness, |coverage| coverage >= rules.coverage);
         let of_called = self.scores.get(called).copied().unwrap_or_default();
         (is_evident && best != called && of_called <= rules.share * score).then_some(best)
     }

@@ -12,6 +12,7 @@ use super::schema::{
     CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword, named_types,
 };
 use callwright_common::json::Pointer;
+use callwright_common::text::is_digits;
 use callwright_types::memory::ClientTool;
 use callwright_types::rules::UnknownParameters;
 use callwright_types::{Call, Owner, Tool, ToolKind};
@@ -275,7 +276,7 @@ impl ToolSet {
     pub(crate) fn has_series(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| {
             let rest = tool.name().strip_prefix(name).and_then(|rest| rest.strip_prefix(['_', '-', '.']));
-            rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+            rest.is_some_and(is_digits)
         })
     }
 

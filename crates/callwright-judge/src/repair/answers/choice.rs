@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use callwright_common::text::beginning_bytes;
+
 use super::{AnswerShape, MAX_WRAPPERS, after_reasoning, read_value};
 
 /// Maximum number of bytes of an answer that are read; a choice is short.
@@ -21,11 +23,7 @@ struct OptionLetter {
 /// its name, or as the only value of a JSON object. Options have the letters from A. Returns `None` if the answer names
 /// no option, or several without a decision.
 pub fn read_choice(answer: &str, names: &[&str]) -> Option<usize> {
-    let mut end = answer.len().min(MAX_BYTES);
-    while !answer.is_char_boundary(end) {
-        end -= 1;
-    }
-    read(after_reasoning(answer.get(..end)?), names, MAX_WRAPPERS)
+    read(after_reasoning(beginning_bytes(answer, MAX_BYTES)), names, MAX_WRAPPERS)
 }
 
 fn read(text: &str, names: &[&str], wrappers: usize) -> Option<usize> {

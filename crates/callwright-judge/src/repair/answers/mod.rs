@@ -102,14 +102,13 @@ pub fn read_value<T>(
         return Ok(read);
     }
     // A word in brackets is a literal, but no JSON.
-    let (json, other): (Vec<_>, Vec<_>) = values.iter().partition(|literal| literal.is_json);
-    for literal in json.into_iter().chain(other) {
-        if let Some(read) = accepted(&literal.value, shape, &check, &mut fault) {
+    let (json, other): (Vec<_>, Vec<_>) = values.iter().partition(|(_, is_json)| *is_json);
+    for (value, _) in json.into_iter().chain(other) {
+        if let Some(read) = accepted(value, shape, &check, &mut fault) {
             return Ok(read);
         }
     }
-    let mut objects: Vec<Value> = values.into_iter().map(|literal| literal.value).collect();
-    objects.retain(Value::is_object);
+    let objects: Vec<Value> = values.into_iter().map(|(value, _)| value).filter(Value::is_object).collect();
     if shape == AnswerShape::List && !objects.is_empty() {
         match check(Value::Array(objects)) {
             Ok(read) => return Ok(read),
@@ -164,15 +163,8 @@ fn only_member(value: &Value) -> Option<&Value> {
     }
 }
 
-/// Object or list in a text.
-struct FoundLiteral {
-    value: Value,
-    /// Whether it is written as JSON.
-    is_json: bool,
-}
-
-/// Returns the outermost objects and lists of a text, in order.
-fn values(text: &str) -> Vec<FoundLiteral> {
+/// Returns the outermost objects and lists of a text, in order, with whether each is written as JSON.
+fn values(text: &str) -> Vec<(Value, bool)> {
     // One reader for all positions: its fuel bounds the work for the whole text.
     let mut reader = LiteralReader::new(text, false);
     let (mut values, mut at) = (Vec::new(), 0);
@@ -181,7 +173,7 @@ fn values(text: &str) -> Vec<FoundLiteral> {
         let value = reader.data().as_ref().and_then(json_of);
         at = if value.is_some() { reader.at().max(start + 1) } else { start + 1 };
         let is_json = || text.get(start..at).is_some_and(|found| serde_json::from_str::<IgnoredAny>(found).is_ok());
-        values.extend(value.map(|value| FoundLiteral { value, is_json: is_json() }));
+        values.extend(value.map(|value| (value, is_json())));
     }
     values
 }

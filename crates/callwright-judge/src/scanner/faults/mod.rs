@@ -28,12 +28,6 @@ use callwright_types::{Diagnosis, FaultCode};
 use case::{CallFreeAnswer, FaultCase};
 pub(super) use parameter_semantic::fitting_parameter;
 
-/// A fault code and its check.
-pub(super) struct FaultEntry {
-    pub(super) code: FaultCode,
-    pub(super) check: Check,
-}
-
 /// Input of a check. A check returns a diagnosis if its fault is present.
 pub(super) enum Check {
     /// Arguments text that is not a JSON object.
@@ -52,23 +46,23 @@ pub(super) enum Check {
 
 /// All faults. If several checks apply to the same input, the first diagnosis wins, so literal name matches come before
 /// less certain matches.
-pub(super) const TABLE: [FaultEntry; FaultCode::ALL.len()] = [
-    FaultEntry { code: FaultCode::NoCall, check: Check::Arguments(no_call::check) },
-    FaultEntry { code: FaultCode::ToolNotRelevant, check: Check::Call(tool_not_relevant::check) },
-    FaultEntry { code: FaultCode::ToolNameLiteral, check: Check::ToolName(tool_name_literal::check) },
-    FaultEntry { code: FaultCode::ToolNameSemantic, check: Check::ToolName(tool_name_semantic::check) },
-    FaultEntry { code: FaultCode::ToolUnknown, check: Check::ToolName(tool_unknown::check) },
-    FaultEntry { code: FaultCode::ParameterLiteral, check: Check::Member(parameter_literal::check) },
-    FaultEntry { code: FaultCode::ParameterOfOtherTool, check: Check::Member(parameter_of_other_tool::check) },
-    FaultEntry { code: FaultCode::ParameterSemantic, check: Check::Member(parameter_semantic::check) },
-    FaultEntry { code: FaultCode::ParameterUnknown, check: Check::Member(parameter_unknown::check) },
-    FaultEntry { code: FaultCode::ParameterMissing, check: Check::Value(parameter_missing::check) },
-    FaultEntry { code: FaultCode::TypeMismatch, check: Check::Value(type_mismatch::check) },
-    FaultEntry { code: FaultCode::Constraint, check: Check::Value(constraint::check) },
-    FaultEntry { code: FaultCode::Placeholder, check: Check::Call(placeholder::check) },
-    FaultEntry { code: FaultCode::WrongSource, check: Check::Call(wrong_source::check) },
-    FaultEntry { code: FaultCode::Circle, check: Check::Call(repeated_call::circle::check) },
-    FaultEntry { code: FaultCode::RepeatedCall, check: Check::Call(repeated_call::check) },
-    FaultEntry { code: FaultCode::NoAnswer, check: Check::Answer(no_answer::check) },
-    FaultEntry { code: FaultCode::CallAnnounced, check: Check::Answer(call_announced::check) },
+pub(super) const TABLE: [(FaultCode, Check); FaultCode::ALL.len()] = [
+    (FaultCode::NoCall, Check::Arguments(no_call::check)),
+    (FaultCode::ToolNotRelevant, Check::Call(tool_not_relevant::check)),
+    (FaultCode::ToolNameLiteral, Check::ToolName(tool_name_literal::check)),
+    (FaultCode::ToolNameSemantic, Check::ToolName(tool_name_semantic::check)),
+    (FaultCode::ToolUnknown, Check::ToolName(tool_unknown::check)),
+    (FaultCode::ParameterLiteral, Check::Member(parameter_literal::check)),
+    (FaultCode::ParameterOfOtherTool, Check::Member(parameter_of_other_tool::check)),
+    (FaultCode::ParameterSemantic, Check::Member(parameter_semantic::check)),
+    (FaultCode::ParameterUnknown, Check::Member(parameter_unknown::check)),
+    (FaultCode::ParameterMissing, Check::Value(parameter_missing::check)),
+    (FaultCode::TypeMismatch, Check::Value(type_mismatch::check)),
+    (FaultCode::Constraint, Check::Value(constraint::check)),
+    (FaultCode::Placeholder, Check::Call(placeholder::check)),
+    (FaultCode::WrongSource, Check::Call(wrong_source::check)),
+    (FaultCode::Circle, Check::Call(repeated_call::circle::check)),
+    (FaultCode::RepeatedCall, Check::Call(repeated_call::check)),
+    (FaultCode::NoAnswer, Check::Answer(no_answer::check)),
+    (FaultCode::CallAnnounced, Check::Answer(call_announced::check)),
 ];

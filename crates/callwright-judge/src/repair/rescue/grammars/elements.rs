@@ -1,10 +1,9 @@
-//! Parses elements: calls, and elements without an enclosing one (named after the tool, beginning with the tool's name or
-//! a JSON head, or arguments alone).
+//! Parses elements: calls, and those that begin with the tool's name.
 
 use crate::repair::rescue::literal::LiteralReader;
 use crate::repair::rescue::tag::{self, TagKind};
 use crate::repair::rescue::written::WrittenCall;
-use crate::repair::rescue::{body, element, extent};
+use crate::repair::rescue::{element, extent};
 use crate::scanner::ToolSet;
 
 /// Parses `<invoke name="f"><parameter name="a">1</parameter></invoke>`, the elements of Claude, DeepSeek 3.2 and MiniMax
@@ -13,12 +12,6 @@ use crate::scanner::ToolSet;
 pub(crate) fn calls(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
     let calls = element::calls(reader, tool_set)?;
     element::closed(reader, calls)
-}
-
-/// Parses `<get_weather><city>Oslo</city></get_weather>`.
-pub(crate) fn named_after_tool(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-    let call = element::named_after_tool(reader, tool_set)?;
-    element::closed(reader, vec![call])
 }
 
 /// Parses `<tool_name>get_weather</tool_name>` followed by the arguments.
@@ -39,16 +32,4 @@ pub(crate) fn behind_name(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) ->
             }
         }
     }
-}
-
-/// Parses `<parameter=city>Oslo</parameter>`.
-pub(crate) fn arguments_alone(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-    let call = element::arguments_alone(reader, tool_set)?;
-    element::closed(reader, vec![call])
-}
-
-/// Parses `{"name": "get_weather", <parameter=city>Oslo</parameter>`.
-pub(crate) fn json_head(reader: &mut LiteralReader<'_>, tool_set: &ToolSet) -> Option<Vec<WrittenCall>> {
-    let call = body::json_head(reader, tool_set)?;
-    element::closed(reader, vec![call])
 }

@@ -18,6 +18,8 @@ pub(super) enum Form {
     AtMark(ReadCalls),
     /// A form with its own reader, which begins after the opener.
     BehindMark(ReadCalls),
+    /// One call with elements, after which no unmatched end tag remains.
+    Element(fn(&mut LiteralReader<'_>, &ToolSet) -> Option<WrittenCall>),
     /// Whole calls as JSON, code or elements, and a closer that may be missing.
     Calls {
         /// Markers before the calls, which may be missing.
@@ -71,7 +73,7 @@ impl Form {
     /// Returns the markers besides the opener and the closer of a call.
     pub(super) fn markers(&self) -> Vec<&'static str> {
         match self {
-            Self::AtMark(_) | Self::BehindMark(_) => Vec::new(),
+            Self::AtMark(_) | Self::BehindMark(_) | Self::Element(_) => Vec::new(),
             Self::Calls { before, .. } => before.to_vec(),
             Self::Call(call) => {
                 let lists =

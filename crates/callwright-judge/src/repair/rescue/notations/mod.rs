@@ -14,6 +14,7 @@ use form::Form;
 pub(super) use table::NOTATIONS;
 
 use super::call_names::offered;
+use super::element;
 use super::literal::LiteralReader;
 use super::markers::{CHANNELS, INVENTED_RESULTS, MESSAGES, REASONING};
 use super::tag::{self, TagKind};
@@ -87,6 +88,10 @@ impl Notation {
             Form::BehindMark(read) => {
                 form::take_one(reader, self.open)?;
                 read(reader, tool_set)
+            }
+            Form::Element(read) => {
+                let call = read(reader, tool_set)?;
+                element::closed(reader, vec![call])
             }
             Form::Calls { before, is_paired } => form::calls(self, before, *is_paired, reader, tool_set),
             Form::Call(markers) => markers.read(self, reader, tool_set),

@@ -8,6 +8,7 @@ use crate::repair::rescue::grammars::{
     arrow_hash, elements, gemma_call, namespace_token, react, single_mark, tool_call, xtml,
 };
 use crate::repair::rescue::tag::TagKind;
+use crate::repair::rescue::{body, element};
 
 /// Tokens of chat templates that belong to no call.
 #[rustfmt::skip]
@@ -285,14 +286,14 @@ pub(crate) static NOTATIONS: [Notation; 28] = [
         open: &["{\"name\":", "{\"name\" :", "{ \"name\":"],
         strength: MarkerStrength::Tentative,
         begins_line: true,
-        form: Form::AtMark(elements::json_head),
+        form: Form::Element(body::json_head),
         ..RESERVED
     },
     Notation {
         name: "tool_tag",
         tag: Some(TagKind::Tool),
         strength: MarkerStrength::Tentative,
-        form: Form::AtMark(elements::named_after_tool),
+        form: Form::Element(element::named_after_tool),
         ..RESERVED
     },
     Notation {
@@ -308,7 +309,7 @@ pub(crate) static NOTATIONS: [Notation; 28] = [
         tag: Some(TagKind::Parameter),
         strength: MarkerStrength::Tentative,
         begins_line: true,
-        form: Form::AtMark(elements::arguments_alone),
+        form: Form::Element(element::arguments_alone),
         ..RESERVED
     },
 ];

@@ -167,18 +167,13 @@ impl<'a> UnescapedSearch<'a, '_> {
             let Some(Closing { at: close, quotes, next }) = self.closing(&choice)? else { continue };
             // The cost of a copy is proportional to its content.
             self.pay((choice.thread.at - self.start) / 4 + 16)?;
-            let mut thread = choice.thread.clone();
+            let (mut thread, quote) = (choice.thread.clone(), choice.quote);
             if let Some(next) = next {
-                choice.at = next;
-                choice.quotes = quotes + 1;
-                let inner = choice.thread.at + choice.quote.len();
-                self.pay((close.saturating_sub(inner)) / 16)?;
-                let quote = choice.quote;
+                self.pay(close.saturating_sub(thread.at + quote.len()) / 16)?;
+                (choice.at, choice.quotes) = (next, quotes + 1);
                 choices.push(choice);
-                self.close_string(&mut thread, quote, close, quotes)?;
-            } else {
-                self.close_string(&mut thread, choice.quote, close, quotes)?;
             }
+            self.close_string(&mut thread, quote, close, quotes);
             if matches!(thread.next, NextElement::Separator) {
                 self.run(thread, &mut choices)?;
             }
@@ -327,7 +322,7 @@ impl<'a> UnescapedSearch<'a, '_> {
     }
 
     /// Closes the string that begins at the position of the thread and ends at `close`, with so many quotes in it.
-    fn close_string(&mut self, thread: &mut Thread<'a>, quote: &str, close: usize, quotes: usize) -> Option<()> {
+    fn close_string(&self, thread: &mut Thread<'a>, quote: &str, close: usize, quotes: usize) {
         let inner = self.text.get(thread.at + quote.len()..close).unwrap_or_default();
         let value = string::unescape(inner);
         thread.at = close + quote.len();
@@ -342,7 +337,6 @@ impl<'a> UnescapedSearch<'a, '_> {
             // Half of a surrogate pair is not a valid string.
             thread.next = NextElement::Value;
         }
-        Some(())
     }
 
     fn open(&mut self, thread: &mut Thread<'a>, byte: u8) -> Option<()> {
