@@ -7,8 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use super::proposal::RepairProposal;
 use super::rescue::literal::{Literal, constant, whole_json};
-use crate::scanner::examination::MAX_EXACT;
-use crate::scanner::schema::{SchemaRule, Violation};
+use crate::scanner::{MAX_EXACT, SchemaRule, Violation};
 use callwright_common::json::text_at;
 use callwright_types::RepairKind;
 

@@ -6,9 +6,8 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::proposal::{RepairJob, RepairProposal};
-use crate::scanner::examination::UnknownMember;
 use crate::scanner::names::{template_token, without_debris};
-use crate::scanner::{FaultCase, means_nothing};
+use crate::scanner::{FaultCase, UnknownMember, means_nothing};
 use callwright_common::json::{Edit, Pointer};
 use callwright_types::rules::UnknownParameters;
 use callwright_types::{Call, FaultCode, Repair, RepairKind};

@@ -6,9 +6,8 @@ use serde_json::Value;
 
 use super::proposal::{RepairJob, RepairProposal, RepairedCall, parse};
 use super::{coercion, member, swallowed, value};
-use crate::scanner::examination::Examination;
-use crate::scanner::schema::{SchemaRule, Violation};
 use crate::scanner::swallowed::RULE;
+use crate::scanner::{Examination, SchemaRule, Violation};
 use callwright_common::json::{Edit, Pointer, apply};
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
 

@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use super::proposal::RepairProposal;
-use crate::scanner::CompiledTool;
-use crate::scanner::swallowed;
+use crate::scanner::{CompiledTool, swallowed};
 use callwright_common::json::Pointer;
 use callwright_types::RepairKind;
 

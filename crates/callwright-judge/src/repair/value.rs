@@ -5,8 +5,7 @@ use serde_json::Value;
 
 use super::coercion::is_null;
 use super::proposal::RepairProposal;
-use crate::scanner::CompiledTool;
-use crate::scanner::schema::{SchemaRule, Violation};
+use crate::scanner::{CompiledTool, SchemaRule, Violation};
 use callwright_common::json::Pointer;
 use callwright_types::RepairKind;
 

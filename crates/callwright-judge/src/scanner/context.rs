@@ -6,10 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::budget::JudgementBudget;
-use super::relevance::Relevance;
-use super::tool_set::{CompiledTool, ToolSet};
-use super::transcript::Conversation;
+use super::{CompiledTool, Conversation, JudgementBudget, Relevance, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::Similarity;
 

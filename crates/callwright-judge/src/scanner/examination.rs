@@ -5,9 +5,8 @@ use std::rc::Rc;
 
 use serde_json::{Map, Number, Value};
 
-use super::place::ArgumentPath;
-use super::schema::{CompiledSchema, MAX_FINDINGS, NodeId, Openness, SchemaRule, ShapeNode, Violation};
-use super::swallowed;
+use super::schema::{MAX_FINDINGS, NodeId};
+use super::{ArgumentPath, CompiledSchema, Openness, SchemaRule, ShapeNode, Violation, swallowed};
 use callwright_common::json::Pointer;
 use callwright_types::rules::UnknownParameters;
 

@@ -38,20 +38,25 @@ use serde_json::{Map, Value};
 pub use budget::{BudgetLimits, JudgementBudget};
 pub use checked_call::CheckedCall;
 pub use context::{Context, Expectation, Expectations, Reactions};
+pub(crate) use examination::{Examination, MAX_EXACT, UnknownMember};
 pub use faults::case::CallFreeAnswer;
-pub(crate) use faults::case::{FaultCase, MAX_NEAREST};
+pub(crate) use faults::case::{FaultCase, MAX_NEAREST, quoted};
+pub(crate) use place::ArgumentPath;
 pub use relevance::{FoundTool, Relevance};
+pub(crate) use same_value::{is_same, is_same_reading};
+pub(crate) use schema::{
+    CompiledSchema, MAX_DESCRIPTION, MAX_LISTED, Openness, SchemaRule, ShapeNode, Violation, type_names, type_of,
+};
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
+pub(crate) use tool_set::MAX_OWNERS;
 pub use tool_set::{CompiledTool, ToolSet};
 pub use transcript::{Conversation, PastCall, Round, Transcript};
 
 use callwright_common::json::Pointer;
 use callwright_types::rules::{Action, Report, ScanRules};
 use callwright_types::{Call, Diagnosis, FaultCode, ToolKind};
-use examination::{Examination, UnknownMember};
 use faults::{Check, TABLE};
-use schema::{SchemaRule, Violation};
 
 /// Maximum number of diagnoses per call; more do not help to repair it.
 const MAX_DIAGNOSES: usize = 32;
@@ -302,9 +307,9 @@ mod tests {
 
     #[test]
     fn every_code_of_the_table_has_one_row_in_the_order_of_judgement() {
-        let codes: HashSet<FaultCode> = TABLE.iter().map(|fault| fault.code).collect();
+        let codes: HashSet<FaultCode> = TABLE.iter().map(|(code, _)| *code).collect();
         assert_eq!(codes.len(), TABLE.len());
-        assert!(TABLE.windows(2).all(|pair| pair[0].code.level() <= pair[1].code.level()));
+        assert!(TABLE.windows(2).all(|pair| pair[0].0.level() <= pair[1].0.level()));
     }
 
     #[test]

@@ -4,12 +4,9 @@
 //! fault only beside evidence: the schema excludes it, a required parameter is missing, or its value fits an unset
 //! parameter of a similar name and either the name is that one with a typing error, or the tool rejected it before.
 
-use super::examination::UnknownMember;
-use super::faults::case::FaultCase;
 use super::faults::fitting_parameter;
 use super::names::is_typing_error;
-use super::schema::{SchemaRule, Violation};
-use super::tool_set::CompiledTool;
+use super::{CompiledTool, FaultCase, SchemaRule, UnknownMember, Violation};
 use callwright_types::rules::UnknownParameters;
 use callwright_types::{Diagnosis, FaultCode};
 

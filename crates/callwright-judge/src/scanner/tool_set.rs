@@ -5,12 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use super::examination::{Examination, examine};
-use super::mention;
-use super::names::{self, NameList};
-use super::schema::{
-    CompiledSchema, Description, Parameter, SharedSchema, Validators, describe, find_keyword, named_types,
-};
+use super::examination::examine;
+use super::names::NameList;
+use super::schema::{Description, Parameter, SharedSchema, Validators, describe, find_keyword, named_types};
+use super::{CompiledSchema, Examination, mention, names};
 use callwright_common::json::Pointer;
 use callwright_common::text::is_digits;
 use callwright_types::memory::ClientTool;

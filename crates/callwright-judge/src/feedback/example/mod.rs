@@ -6,8 +6,7 @@ mod text;
 
 use serde_json::{Map, Value};
 
-use crate::scanner::CompiledTool;
-use crate::scanner::schema::type_names;
+use crate::scanner::{CompiledTool, type_names};
 use effective::effective;
 
 /// Maximum number of values per example.

@@ -6,8 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::literal::{Literal, LiteralReader};
-use super::tag::{self, TagKind};
+use super::{Literal, LiteralReader, TagKind, tag};
 use crate::scanner::CompiledTool;
 
 /// Line breaks next to the tags of an argument that belong to the layout.

@@ -2,14 +2,8 @@
 
 use std::ops::Range;
 
-use super::body::FENCE;
-use super::call_names::offered;
-use super::literal::LiteralReader;
-use super::markers;
-use super::notations::{self, MarkerStrength, Notation, NotationMark};
-use super::shape;
-use super::statement;
-use super::written::WrittenCall;
+use super::notations::{MarkerStrength, Notation, NotationMark};
+use super::{FENCE, LiteralReader, WrittenCall, markers, notations, offered, shape, statement};
 use crate::scanner::{JudgementBudget, ToolSet};
 
 /// A part of a text.

@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::scanner::ToolSet;
-use crate::scanner::schema::MAX_DESCRIPTION;
+use crate::scanner::{MAX_DESCRIPTION, ToolSet};
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 

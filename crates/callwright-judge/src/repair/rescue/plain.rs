@@ -1,10 +1,7 @@
 //! Parses calls without brackets on one line: `name a="1" b="2"` in shell syntax, and `name/a>1`.
 
-use super::call_names::{MAX_HEAD, offered};
 use super::element::typed;
-use super::literal::{Literal, LiteralReader};
-use super::python;
-use super::written::WrittenCall;
+use super::{Literal, LiteralReader, MAX_HEAD, WrittenCall, offered, python};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Whether such a call may begin with `rest`.

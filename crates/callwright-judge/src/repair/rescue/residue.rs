@@ -6,11 +6,9 @@
 
 use std::ops::Range;
 
-use super::layout::{self, CallBlock, LayoutPiece};
 use super::notations::residue_marks::{self, MarkRun};
-use super::tag::{self, TagKind};
 use super::verdict::left;
-use super::written::WrittenCall;
+use super::{CallBlock, LayoutPiece, TagKind, WrittenCall, layout, tag};
 use crate::scanner::{JudgementBudget, ToolSet};
 
 /// Text beside native calls without what was left of them.

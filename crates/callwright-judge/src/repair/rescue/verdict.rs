@@ -4,11 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::decision::{Form, Surroundings};
-use super::layout::{CallBlock, Fence, Layout, LayoutPiece};
+use super::layout::Fence;
 use super::no_call::{NoCallReason, diagnose};
-use super::reading::{Reading, Rescued, Situation};
-use super::written::UnresolvedCall;
-use super::{program, prose};
+use super::{CallBlock, Layout, LayoutPiece, Reading, Rescued, Situation, UnresolvedCall, program, prose};
 use crate::scanner::{JudgementBudget, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, Diagnosis, ids};

@@ -2,8 +2,7 @@
 
 use indexmap::IndexMap;
 
-use super::call_names::{MAX_WRAPPERS, has_only_parameters, offered};
-use super::literal::{Literal, LiteralReader};
+use super::{Literal, LiteralReader, MAX_WRAPPERS, has_only_parameters, offered};
 use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::rules::Expressions;

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::scanner::context::Context;
 use crate::scanner::names::NameList;
-use crate::scanner::relevance::Relevance;
-use crate::scanner::tool_set::{CompiledTool, ToolSet};
+use crate::scanner::{CompiledTool, Context, Relevance, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::rules::ScanRules;

@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, clear, quoted};
-use crate::scanner::Relevance;
+use super::case::clear;
 use crate::scanner::names::NameList;
-use crate::scanner::schema::{MAX_LISTED, SchemaRule, Violation};
-use crate::scanner::tool_set::CompiledTool;
+use crate::scanner::{CompiledTool, FaultCase, MAX_LISTED, Relevance, SchemaRule, Violation, quoted};
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(

@@ -21,9 +21,7 @@ mod wrong_source;
 
 use serde_json::Value;
 
-use super::examination::UnknownMember;
-use super::schema::Violation;
-use super::tool_set::CompiledTool;
+use super::{CompiledTool, UnknownMember, Violation};
 use callwright_types::{Diagnosis, FaultCode};
 use case::{CallFreeAnswer, FaultCase};
 pub(super) use parameter_semantic::fitting_parameter;

@@ -2,9 +2,8 @@
 
 use serde_json::json;
 
-use super::case::{FaultCase, quoted, whereabouts};
-use crate::scanner::examination::UnknownMember;
-use crate::scanner::tool_set::CompiledTool;
+use super::case::whereabouts;
+use crate::scanner::{CompiledTool, FaultCase, UnknownMember, quoted};
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {

@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, quoted, whereabouts};
-use crate::scanner::schema::{SchemaRule, Violation};
-use crate::scanner::tool_set::CompiledTool;
+use super::case::whereabouts;
+use crate::scanner::{CompiledTool, FaultCase, SchemaRule, Violation, quoted};
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, _: &Value, violation: &Violation) -> Option<Diagnosis> {

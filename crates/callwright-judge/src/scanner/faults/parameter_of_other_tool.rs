@@ -2,11 +2,9 @@
 
 use serde_json::json;
 
-use super::case::{FaultCase, quoted, whereabouts};
+use super::case::whereabouts;
 use super::parameter_unknown::is_one_level_off;
-use crate::scanner::examination::UnknownMember;
-use crate::scanner::schema::MAX_LISTED;
-use crate::scanner::tool_set::{CompiledTool, MAX_OWNERS};
+use crate::scanner::{CompiledTool, FaultCase, MAX_LISTED, MAX_OWNERS, UnknownMember, quoted};
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {

@@ -5,10 +5,8 @@
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, clearly_closest, quoted, whereabouts};
-use crate::scanner::examination::UnknownMember;
-use crate::scanner::schema::type_names;
-use crate::scanner::tool_set::CompiledTool;
+use super::case::{clearly_closest, whereabouts};
+use crate::scanner::{CompiledTool, FaultCase, UnknownMember, quoted, type_names};
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {

@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, quoted, whereabouts};
-use crate::scanner::examination::UnknownMember;
-use crate::scanner::schema::MAX_LISTED;
-use crate::scanner::tool_set::CompiledTool;
+use super::case::whereabouts;
+use crate::scanner::{CompiledTool, FaultCase, MAX_LISTED, UnknownMember, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 

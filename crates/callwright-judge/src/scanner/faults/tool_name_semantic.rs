@@ -6,9 +6,9 @@
 
 use serde_json::json;
 
-use super::case::{FaultCase, clear, quoted};
+use super::case::clear;
 use crate::scanner::names::is_misspelling;
-use crate::scanner::schema::MAX_DESCRIPTION;
+use crate::scanner::{FaultCase, MAX_DESCRIPTION, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};

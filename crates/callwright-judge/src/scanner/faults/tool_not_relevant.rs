@@ -10,9 +10,7 @@
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, quoted};
-use crate::scanner::schema::MAX_DESCRIPTION;
-use crate::scanner::tool_set::CompiledTool;
+use crate::scanner::{CompiledTool, FaultCase, MAX_DESCRIPTION, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, quoted};
-use crate::scanner::schema::{SchemaRule, Violation, type_of};
-use crate::scanner::tool_set::CompiledTool;
+use crate::scanner::{CompiledTool, FaultCase, SchemaRule, Violation, quoted, type_of};
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(

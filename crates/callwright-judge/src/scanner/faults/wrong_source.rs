@@ -7,10 +7,7 @@
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, MAX_NEAREST, quoted};
-use crate::scanner::context::Expectation;
-use crate::scanner::same_value::is_same_reading;
-use crate::scanner::tool_set::CompiledTool;
+use crate::scanner::{CompiledTool, Expectation, FaultCase, MAX_NEAREST, is_same_reading, quoted};
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {

@@ -8,8 +8,8 @@ mod marks;
 
 use serde_json::{Map, Value};
 
-use super::faults::case::quoted;
-use super::schema::{CompiledSchema, SchemaRule, ShapeNode, Violation, named_types};
+use super::schema::named_types;
+use super::{CompiledSchema, SchemaRule, ShapeNode, Violation, quoted};
 use callwright_common::json::Pointer;
 use marks::Tracker;
 

@@ -1,11 +1,8 @@
 //! Forms of notations, and the parsers of those that markers alone describe.
 
-use super::super::call_names::{in_header, offered};
-use super::super::element::{self, skip_end_tags, typed};
-use super::super::literal::{Literal, LiteralReader};
-use super::super::written::WrittenCall;
-use super::super::{body, python};
+use super::super::element::{skip_end_tags, typed};
 use super::Notation;
+use crate::repair::rescue::{Literal, LiteralReader, WrittenCall, body, element, in_header, offered, python};
 use crate::scanner::{CompiledTool, ToolSet};
 
 /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.

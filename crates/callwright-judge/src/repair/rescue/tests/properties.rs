@@ -7,9 +7,8 @@ use proptest::test_runner::RngSeed;
 use serde_json::{Map, Value};
 
 use super::rendered::{NOTATIONS, Said, Values};
-use crate::repair::rescue::notations;
 use crate::repair::rescue::testing::tools;
-use crate::repair::rescue::{Reading, Rescued, Situation, rescue};
+use crate::repair::rescue::{Reading, Rescued, Situation, notations, rescue};
 use callwright_types::rules::Evidence;
 
 fn config(cases: u32) -> ProptestConfig {

@@ -11,10 +11,7 @@ mod form;
 use serde_json::{Value, json};
 
 use self::form::{is_accepted, speaks_for_itself};
-use super::case::{FaultCase, quoted};
-use crate::scanner::place::ArgumentPath;
-use crate::scanner::tool_set::CompiledTool;
-use crate::scanner::transcript::Transcript;
+use crate::scanner::{ArgumentPath, CompiledTool, FaultCase, Transcript, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::placeholder::{PlaceholderForm, form};
 use callwright_types::{Diagnosis, FaultCode};

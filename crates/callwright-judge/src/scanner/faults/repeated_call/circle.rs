@@ -15,10 +15,7 @@ use serde_json::{Value, json};
 
 use super::results::{MAX_RESULT, find as find_call, has_failed, is_gone, only_acknowledges, requests_repeat};
 use super::tools::{acts, is_made_to_be_repeated};
-use crate::scanner::faults::case::{FaultCase, quoted};
-use crate::scanner::same_value::is_same;
-use crate::scanner::tool_set::CompiledTool;
-use crate::scanner::transcript::{PastCall, Round};
+use crate::scanner::{CompiledTool, FaultCase, PastCall, Round, is_same, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::rules::Action;

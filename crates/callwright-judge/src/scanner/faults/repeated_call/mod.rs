@@ -16,9 +16,7 @@ mod tools;
 
 use serde_json::{Value, json};
 
-use super::case::{FaultCase, quoted};
-use crate::scanner::tool_set::CompiledTool;
-use crate::scanner::transcript::PastCall;
+use crate::scanner::{CompiledTool, FaultCase, PastCall, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scanner::same_value::is_same;
-use crate::scanner::transcript::{PastCall, Round};
+use crate::scanner::{PastCall, Round, is_same};
 
 /// Maximum number of characters of the earlier result to quote.
 pub(super) const MAX_RESULT: usize = 400;

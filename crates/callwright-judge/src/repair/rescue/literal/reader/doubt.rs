@@ -1,11 +1,10 @@
 //! Handles values that the strict parser cannot complete, because a string in them may contain unescaped quotes.
 
-use super::{CallCheck, LiteralReader};
-use crate::repair::rescue::call_names::offered;
+use super::CallCheck;
 use crate::repair::rescue::literal::unescaped::{
     self, Effort, UnescapedCriteria, UnescapedGuard, UnescapedKind, UnescapedOutcome,
 };
-use crate::repair::rescue::literal::value::Literal;
+use crate::repair::rescue::{Literal, LiteralReader, offered};
 use crate::scanner::{CompiledTool, ToolSet};
 
 impl<'a> LiteralReader<'a> {

@@ -10,9 +10,8 @@ use std::rc::Rc;
 
 use super::string::ScannedString;
 use super::unescaped::{Effort, UnescapedGuard, UnescapedOutcome};
-use super::value::{Literal, constant};
 use super::{expression, number, string};
-use crate::repair::rescue::call_names::MAX_WRAPPERS;
+use crate::repair::rescue::{Literal, MAX_WRAPPERS, constant};
 use crate::scanner::ToolSet;
 use stray::StrayEnds;
 

@@ -12,9 +12,9 @@ use std::collections::HashSet;
 use std::rc::Rc;
 
 use super::reader::{MAX_DEPTH, fuel_for};
-use super::value::{Literal, constant};
 use super::{number, string};
-use crate::repair::rescue::call_names::{ARGUMENTS, MAX_NAME, NAMES, WRAPPERS, has_required};
+use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, WRAPPERS};
+use crate::repair::rescue::{Literal, MAX_NAME, constant, has_required};
 use crate::scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
 use thread::{FrameRole, NextElement, Thread};

@@ -1,7 +1,6 @@
 //! One possible reading of a text, with its open brackets.
 
-use crate::repair::rescue::call_names::MAX_NAME;
-use crate::repair::rescue::literal::value::Literal;
+use crate::repair::rescue::{Literal, MAX_NAME};
 use crate::scanner::CompiledTool;
 
 /// Role of the members of an object.
