@@ -1,8 +1,11 @@
-//! Validates a model's tool calls against their JSON Schema, repairs them, rescues calls that were written as text, and
-//! explains the remaining faults to the model.
+//! Judges the tool calls of a model: validates them against their JSON Schema, repairs them, rescues calls that were
+//! written as text, and explains the remaining faults to the model.
 //!
-//! The crate needs no proxy and no network: it takes the tools that were offered and the model's answer, and returns a
-//! verdict. It never calls a model, and never executes a call.
+//! [`judge_message`] is the entry. It takes one answer of a model ([`Spoken`]), the offered tools ([`ToolSet`]), the rules
+//! ([`ScanRules`], [`RepairRules`]) and optional facts ([`Context`]), and returns a [`JudgedMessage`]: its calls
+//! ([`JudgedCall`]), their repairs and faults ([`Diagnosis`]), and the [`Verdict`].
+//!
+//! The crate needs no proxy and no network. It never calls a model, and never executes a call.
 //!
 //! - **Scan**: finds the faults of a call ([`FaultCode`]): an unknown tool, a wrong or missing parameter, a value that
 //!   violates the schema, a placeholder, a repeated call. A [`CheckedCall`] is a call that passed the scan.
@@ -64,8 +67,7 @@
 //!
 //! # Where to look next
 //!
-//! - [`judge_message`] and [`JudgedMessage`]: the whole judgement of one answer. [`JudgedMessage::or_no_answer`] adds
-//!   empty answers.
+//! - [`JudgedMessage::or_no_answer`]: the judgement of an answer that is empty.
 //! - [`scanner`]: validation alone ([`scanner::scan`]), and its optional inputs: the conversation, the relevance of the
 //!   tools, the semantic similarity of names, a budget ([`Context`]).
 //! - [`repair`]: repair of one call ([`repair::repair_call`], [`repair::judge`]).
@@ -73,12 +75,12 @@
 //! - [`feedback`]: all messages.
 //! - [`ScanRules`] and [`RepairRules`]: which faults reject a call, and which repairs are allowed.
 
-pub mod feedback;
-pub mod repair;
-pub mod scanner;
-
 pub use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 pub use callwright_types::{Call, Diagnosis, FaultCode, Owner, Repair, RepairKind, Tool, ToolKind, Verdict};
 pub use repair::rescue::Situation;
 pub use repair::{JudgedCall, JudgedMessage, Spoken, judge_message};
 pub use scanner::{CheckedCall, Context, ToolSet, Validators};
+
+pub mod feedback;
+pub mod repair;
+pub mod scanner;

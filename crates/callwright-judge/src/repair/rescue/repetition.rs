@@ -37,10 +37,7 @@ const NEAR: usize = 512;
 /// Distance that a notation adds for each value.
 const NEAR_PER_VALUE: usize = 128;
 
-/// Maximum number of letters between the two pieces of a name or value.
-const MAX_BETWEEN: usize = 64;
-
-/// Maximum number of places near which the pieces of a name or value are searched for.
+/// Maximum number of letters between the two pieces of a name or value, and of places near which they are searched for.
 const MAX_DIVIDED: usize = 64;
 
 /// Maximum number of occurrences that are compared. If there are more, the text counts as containing the call.
@@ -404,7 +401,7 @@ fn divided(texts: &Folded, needle: &[u8], near: &Range<usize>) -> Option<Range<u
             if texts.gap(start) == Gap::None && start > 0 || texts.gap(end) == Gap::None {
                 return None;
             }
-            let behind = texts.letters().get(end..near.end.min(end + MAX_BETWEEN))?;
+            let behind = texts.letters().get(end..near.end.min(end + MAX_DIVIDED))?;
             memchr::memmem::find_iter(behind, after).find_map(|at| {
                 let (rest, rest_end) = (end + at, end + at + after.len());
                 (texts.gap(rest) != Gap::None && texts.gap(rest_end) != Gap::None).then_some(start..rest_end)

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::notations::residue_marks::{self, MarkRun};
+use super::notations::residue_marks::{self, MAX_ROUNDS, MarkRun};
 use super::verdict::left;
 use super::{CallBlock, LayoutPiece, TagKind, WrittenCall, layout, tag};
 use crate::scanner::{JudgementBudget, ToolSet};
@@ -25,10 +25,6 @@ pub struct Residue {
 /// Minimum number of bytes of the beginning of a mark: at the start of a line, and after text.
 const LEAST_CUT: usize = 3;
 const LEAST_CUT_AFTER_TEXT: usize = 5;
-
-/// Maximum number of runs and copies that are removed at the end of a text, and of the beginnings of a run that are
-/// examined.
-const MAX_ROUNDS: usize = 8;
 
 /// Finds the residue of a text of which the client has `sent` bytes. `is_copy` is whether calls of the text are copies of
 /// native ones.

@@ -1,12 +1,10 @@
 //! Evaluates arithmetic on numbers with the semantics of Python: `0.05/12` represents exactly one number.
 
 use super::number;
+use crate::scanner::MAX_EXACT;
 
 /// Maximum number of signs, operators and parentheses in an expression.
 const MAX_STEPS: usize = 64;
-
-/// Largest integer that is computed. JSON parsers represent integers up to 2^53 exactly.
-const MAX_WHOLE: i128 = 1 << 53;
 
 /// Evaluates `source` and returns the number as JSON; `None` if it is not arithmetic on numbers alone.
 pub(super) fn compute(source: &str) -> Option<String> {
@@ -14,46 +12,31 @@ pub(super) fn compute(source: &str) -> Option<String> {
         return None;
     }
     let mut sum = ArithmeticSum { rest: source, steps: 0 };
-    let value = sum.terms()?;
+    let Operand { number, is_whole } = sum.terms()?;
     sum.space();
     if !sum.rest.is_empty() {
         return None;
     }
-    match value {
-        ArithmeticValue::Whole(whole) => Some(whole.to_string()),
-        ArithmeticValue::Real(real) => serde_json::Number::from_f64(real).map(|number| number.to_string()),
-    }
+    if is_whole { Some(number.to_string()) } else { serde_json::Number::from_f64(number).map(|real| real.to_string()) }
 }
 
+/// A number, and whether it is an integer. Integers below 2^53 are exact.
 #[derive(Debug, Clone, Copy)]
-enum ArithmeticValue {
-    Whole(i128),
-    Real(f64),
+struct Operand {
+    number: f64,
+    is_whole: bool,
 }
 
-impl ArithmeticValue {
-    #[expect(clippy::cast_precision_loss, reason = "whole numbers are bounded by 2^53")]
-    fn real(self) -> f64 {
-        match self {
-            Self::Whole(whole) => whole as f64,
-            Self::Real(real) => real,
-        }
+impl Operand {
+    /// Creates the result of an operation; `None` if it is no number, or an integer that is not exact.
+    fn new(number: f64, is_whole: bool) -> Option<Self> {
+        let is_exact = number.is_finite() && (!is_whole || number.abs() < MAX_EXACT);
+        // Without the sign of a negative zero.
+        is_exact.then_some(Self { number: number + 0.0, is_whole })
     }
 
-    fn combine(
-        self,
-        other: Self,
-        whole: impl Fn(i128, i128) -> Option<i128>,
-        real: impl Fn(f64, f64) -> f64,
-    ) -> Option<Self> {
-        let value = match (self, other) {
-            (Self::Whole(one), Self::Whole(other)) => Self::Whole(whole(one, other)?),
-            (one, other) => Self::Real(real(one.real(), other.real())),
-        };
-        match value {
-            Self::Whole(whole) => (whole.abs() <= MAX_WHOLE).then_some(value),
-            Self::Real(real) => real.is_finite().then_some(value),
-        }
+    fn combine(self, other: Self, operation: fn(f64, f64) -> f64) -> Option<Self> {
+        Self::new(operation(self.number, other.number), self.is_whole && other.is_whole)
     }
 }
 
@@ -75,41 +58,40 @@ impl ArithmeticSum<'_> {
         (self.steps <= MAX_STEPS).then_some(true)
     }
 
-    fn terms(&mut self) -> Option<ArithmeticValue> {
+    fn terms(&mut self) -> Option<Operand> {
         let mut value = self.factors()?;
         loop {
             if self.take("+")? {
-                value = value.combine(self.factors()?, i128::checked_add, |one, other| one + other)?;
+                value = value.combine(self.factors()?, |one, other| one + other)?;
             } else if self.take("-")? {
-                value = value.combine(self.factors()?, i128::checked_sub, |one, other| one - other)?;
+                value = value.combine(self.factors()?, |one, other| one - other)?;
             } else {
                 return Some(value);
             }
         }
     }
 
-    fn factors(&mut self) -> Option<ArithmeticValue> {
+    fn factors(&mut self) -> Option<Operand> {
         let mut value = self.signed()?;
         loop {
             if self.take("//")? {
-                value = value.combine(self.signed()?, floor_div, |one, other| (one / other).floor())?;
+                value = value.combine(self.signed()?, |one, other| ((one - modulo(one, other)) / other).round())?;
             } else if self.take("/")? {
-                let divisor = self.signed()?;
-                value = ArithmeticValue::Real(value.real()).combine(divisor, |_, _| None, |one, other| one / other)?;
+                value = Operand::new(value.number / self.signed()?.number, false)?;
             } else if self.take("*")? {
-                value = value.combine(self.signed()?, i128::checked_mul, |one, other| one * other)?;
+                value = value.combine(self.signed()?, |one, other| one * other)?;
             } else if self.take("%")? {
-                value = value.combine(self.signed()?, modulo, |one, other| one - other * (one / other).floor())?;
+                value = value.combine(self.signed()?, modulo)?;
             } else {
                 return Some(value);
             }
         }
     }
 
-    fn signed(&mut self) -> Option<ArithmeticValue> {
+    fn signed(&mut self) -> Option<Operand> {
         if self.take("-")? {
-            let zero = ArithmeticValue::Whole(0);
-            return zero.combine(self.signed()?, i128::checked_sub, |one, other| one - other);
+            let value = self.signed()?;
+            return Operand::new(-value.number, value.is_whole);
         }
         if self.take("+")? {
             return self.signed();
@@ -119,15 +101,11 @@ impl ArithmeticSum<'_> {
             return Some(base);
         }
         let exponent = self.signed()?;
-        match (base, exponent) {
-            (ArithmeticValue::Whole(_), ArithmeticValue::Whole(negative)) if negative < 0 => {
-                ArithmeticValue::Real(base.real()).combine(exponent, |_, _| None, f64::powf)
-            }
-            _ => base.combine(exponent, power, f64::powf),
-        }
+        let is_whole = base.is_whole && exponent.is_whole && exponent.number >= 0.0;
+        Operand::new(base.number.powf(exponent.number), is_whole)
     }
 
-    fn atom(&mut self) -> Option<ArithmeticValue> {
+    fn atom(&mut self) -> Option<Operand> {
         if self.take("(")? {
             let value = self.terms()?;
             return self.take(")")?.then_some(value);
@@ -138,23 +116,12 @@ impl ArithmeticSum<'_> {
         }
         let (length, digits) = number::scan(self.rest)?;
         self.rest = self.rest.get(length..)?;
-        match digits.parse::<i128>() {
-            Ok(whole) => (whole <= MAX_WHOLE).then_some(ArithmeticValue::Whole(whole)),
-            Err(_) => digits.parse().ok().filter(|real: &f64| real.is_finite()).map(ArithmeticValue::Real),
-        }
+        Operand::new(digits.parse().ok()?, !digits.contains(['.', 'e', 'E']))
     }
 }
 
-fn power(base: i128, exponent: i128) -> Option<i128> {
-    base.checked_pow(u32::try_from(exponent).ok()?)
-}
-
-fn modulo(one: i128, other: i128) -> Option<i128> {
-    Some(one - other.checked_mul(floor_div(one, other)?)?)
-}
-
-fn floor_div(one: i128, other: i128) -> Option<i128> {
-    let quotient = one.checked_div(other)?;
-    let is_between = one % other != 0 && (one < 0) != (other < 0);
-    Some(quotient - i128::from(is_between))
+/// Returns the remainder with the sign of the divisor.
+fn modulo(one: f64, other: f64) -> f64 {
+    let rest = one % other;
+    if rest != 0.0 && (rest < 0.0) != (other < 0.0) { rest + other } else { rest }
 }

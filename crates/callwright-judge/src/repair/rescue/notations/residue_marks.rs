@@ -11,8 +11,9 @@ use crate::repair::rescue::markers::{CHANNELS, REASONING};
 use crate::repair::rescue::statement::SHELLS;
 use crate::repair::rescue::tag::MAX_TAG;
 
-/// Maximum number of brackets without a mark between marks.
-const MAX_MISSES: usize = 8;
+/// Maximum number of brackets without a mark between marks, of runs and copies that are removed at the end of a text, and
+/// of the beginnings of a run that are examined.
+pub(crate) const MAX_ROUNDS: usize = 8;
 
 /// A mark at the start of a text.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +83,7 @@ pub(crate) fn run(text: &str, other: impl Fn(&str) -> Option<usize>) -> MarkRun 
     let first = text.ceil_char_boundary(end.saturating_sub(MAX_TAG));
     let (mut from, mut misses, mut run) = (end, 0, MarkRun::default());
     for at in memchr::memchr3_iter(b'<', b'[', b']', text.as_bytes().get(..end).unwrap_or_default()).rev() {
-        if at < first || misses > MAX_MISSES {
+        if at < first || misses > MAX_ROUNDS {
             break;
         }
         let rest = text.get(at..end).unwrap_or_default();
