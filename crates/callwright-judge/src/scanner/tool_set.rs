@@ -1,6 +1,7 @@
 //! Tools of a request, prepared for validating calls.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
@@ -421,12 +422,18 @@ impl CompiledTool {
 
     /// Returns the parameters in schema order, across all branches of the schema.
     pub fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
-        self.compiled().parameters()
+        let root = self.compiled().shape.root();
+        let names = root.into_iter().flat_map(|root| root.members.keys());
+        names.filter_map(|name| self.parameter(name))
     }
 
     /// Returns the parameter with exactly this name.
     pub fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
-        self.compiled().parameter(name)
+        const ANYTHING: &Value = &Value::Bool(true);
+        let root = self.compiled().shape.root()?;
+        let (_, name, member) = root.members.get_full(name)?;
+        let schema = member.schema.as_ref().and_then(|at| self.schema().pointer(at)).unwrap_or(ANYTHING);
+        Some(Parameter { name, required: root.required.contains(name), schema })
     }
 
     /// Whether the tool has a parameter with exactly this name.
@@ -436,7 +443,7 @@ impl CompiledTool {
 
     /// Returns the parts of the schema that are ignored as invalid, with reasons.
     pub fn problems(&self) -> &[String] {
-        self.compiled().problems()
+        &self.compiled().problems
     }
 
     /// Whether the arguments match the schema.
@@ -457,7 +464,7 @@ impl CompiledTool {
     /// Whether this is the first call of this method for the schema, across all tools that share it. Lets the caller
     /// log its problems once.
     pub fn is_new(&self) -> bool {
-        self.compiled().is_new()
+        !self.compiled().seen.swap(true, Ordering::Relaxed)
     }
 
     /// Returns the findings in an argument object.

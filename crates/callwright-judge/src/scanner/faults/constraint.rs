@@ -33,9 +33,8 @@ pub(super) fn check(
         "value": quoted(&value.to_string()), "keyword": keyword, "rule": rule, "options": listed(options),
         "description": tool.describe_argument(&violation.path).unwrap_or_default().description,
     });
-    let mut diagnosis = case.diagnosis(FaultCode::Constraint, violation.path.clone(), message, facts);
-    diagnosis.suggestion = allowed.and_then(|options| closest(case, value.as_str()?, options));
-    Some(diagnosis)
+    let diagnosis = case.diagnosis(FaultCode::Constraint, violation.path.clone(), message, facts);
+    Some(Diagnosis { suggestion: allowed.and_then(|options| closest(case, value.as_str()?, options)), ..diagnosis })
 }
 
 /// Returns the allowed string that is clearly the closest to `value`.

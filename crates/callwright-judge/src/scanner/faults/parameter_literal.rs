@@ -21,9 +21,8 @@ pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownM
     };
     let (object, candidates) = (member.object.as_str(), &member.literal);
     let facts = json!({ "name": name, "object": object, "candidates": candidates, "already_set": already_set });
-    let mut diagnosis = case.diagnosis(FaultCode::ParameterLiteral, member.path(), message, facts);
-    diagnosis.suggestion = meant.map(str::to_owned);
-    Some(diagnosis)
+    let diagnosis = case.diagnosis(FaultCode::ParameterLiteral, member.path(), message, facts);
+    Some(Diagnosis { suggestion: meant.map(str::to_owned), ..diagnosis })
 }
 
 #[cfg(test)]

@@ -15,9 +15,8 @@ pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownM
     let place = whereabouts(tool, &member.object);
     let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
     let facts = json!({ "name": name, "object": member.object.as_str(), "candidate": candidate });
-    let mut diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, facts);
-    diagnosis.suggestion = Some(candidate.to_owned());
-    Some(diagnosis)
+    let diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, facts);
+    Some(Diagnosis { suggestion: Some(candidate.to_owned()), ..diagnosis })
 }
 
 /// Returns the unset parameter that is clearly the closest to the member.

@@ -17,9 +17,8 @@ pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
         None => format!("no tool `{name}` is offered; it can mean `{}`", candidates.join("` or `")),
     };
     let facts = json!({ "name": name, "candidates": candidates });
-    let mut diagnosis = case.diagnosis(FaultCode::ToolNameLiteral, Pointer::root(), message, facts);
-    diagnosis.suggestion = only;
-    Some(diagnosis)
+    let diagnosis = case.diagnosis(FaultCode::ToolNameLiteral, Pointer::root(), message, facts);
+    Some(Diagnosis { suggestion: only, ..diagnosis })
 }
 
 #[cfg(test)]

@@ -24,9 +24,8 @@ pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let message = format!("no tool `{name}` is offered; the closest is `{}`", candidate.name());
     let description = excerpt(&candidate.tool.description, MAX_DESCRIPTION);
     let facts = json!({ "name": name, "candidate": candidate.name(), "description": description });
-    let mut diagnosis = case.diagnosis(FaultCode::ToolNameSemantic, Pointer::root(), message, facts);
-    diagnosis.suggestion = Some(candidate.name().to_owned());
-    Some(diagnosis)
+    let diagnosis = case.diagnosis(FaultCode::ToolNameSemantic, Pointer::root(), message, facts);
+    Some(Diagnosis { suggestion: Some(candidate.name().to_owned()), ..diagnosis })
 }
 
 #[cfg(test)]

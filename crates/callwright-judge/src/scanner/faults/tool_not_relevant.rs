@@ -34,9 +34,8 @@ fn diagnose(case: &FaultCase<'_>, tool: &CompiledTool, better: &CompiledTool) ->
         "name": quoted(tool.name()), "does": excerpt(&tool.tool.description, MAX_DESCRIPTION),
         "candidate": candidate, "description": excerpt(&better.tool.description, MAX_DESCRIPTION),
     });
-    let mut diagnosis = case.diagnosis(FaultCode::ToolNotRelevant, Pointer::root(), message, facts);
-    diagnosis.suggestion = Some(candidate.to_owned());
-    diagnosis
+    let diagnosis = case.diagnosis(FaultCode::ToolNotRelevant, Pointer::root(), message, facts);
+    Diagnosis { suggestion: Some(candidate.to_owned()), ..diagnosis }
 }
 
 #[cfg(test)]

@@ -34,12 +34,14 @@ fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value, expected:
         "options": options.collect::<Vec<_>>(),
         "description": tool.describe_argument(&expected.path).unwrap_or_default().description,
     });
-    let mut diagnosis = case.diagnosis(FaultCode::WrongSource, expected.path.clone(), message, facts);
-    diagnosis.suggestion = match expected.values.as_slice() {
-        [Value::String(only)] => Some(only.clone()),
-        _ => None,
-    };
-    Some(diagnosis)
+    let diagnosis = case.diagnosis(FaultCode::WrongSource, expected.path.clone(), message, facts);
+    Some(Diagnosis {
+        suggestion: match expected.values.as_slice() {
+            [Value::String(only)] => Some(only.clone()),
+            _ => None,
+        },
+        ..diagnosis
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ mod violations;
 mod work;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use jsonschema::Validator;
 use serde_json::{Map, Value};
@@ -66,12 +66,13 @@ pub(crate) struct CompiledSchema {
     /// Validator without the regular expressions that do not take linear time, if there are any.
     linear_validator: Option<Validator>,
     work: Option<SchemaWork>,
-    problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
     /// Whether no value is validated, although the tool has a schema.
     is_unusable: bool,
     /// Locations in the schema whose values are not validated.
     gaps: Vec<Pointer>,
-    seen: AtomicBool,
+    /// Whether the problems were logged.
+    pub(crate) seen: AtomicBool,
 }
 
 /// Schema in the cache of [`Validators`].
@@ -127,15 +128,6 @@ impl CompiledSchema {
         Self { problems: vec![problem], is_unusable: true, ..Self::default() }
     }
 
-    pub(crate) fn problems(&self) -> &[String] {
-        &self.problems
-    }
-
-    /// Whether this is the first call of this method, so that its problems are logged once.
-    pub(crate) fn is_new(&self) -> bool {
-        !self.seen.swap(true, Ordering::Relaxed)
-    }
-
     /// Whether the schema has a validator for values.
     pub(crate) fn judges(&self) -> bool {
         self.validator.is_some()
@@ -188,22 +180,6 @@ impl CompiledSchema {
         let has_alternatives = self.work.as_ref().is_some_and(SchemaWork::has_alternatives);
         if has_alternatives { vec![Violation::unexplained()] } else { violations::first(validator, arguments) }
     }
-
-    /// Returns the parameters in schema order.
-    pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
-        let root = self.shape.root();
-        let names = root.into_iter().flat_map(|root| root.members.keys());
-        names.filter_map(|name| self.parameter(name))
-    }
-
-    /// Returns the parameter with exactly this name.
-    pub(crate) fn parameter(&self, name: &str) -> Option<Parameter<'_>> {
-        const ANYTHING: &Value = &Value::Bool(true);
-        let root = self.shape.root()?;
-        let (_, name, member) = root.members.get_full(name)?;
-        let schema = member.schema.as_ref().and_then(|at| self.schema.pointer(at)).unwrap_or(ANYTHING);
-        Some(Parameter { name, required: root.required.contains(name), schema })
-    }
 }
 
 /// Returns the size of all strings and names in a value.
@@ -232,7 +208,7 @@ mod tests {
     fn a_schema_with_a_useless_part_still_judges_the_rest() {
         let schema = CompiledSchema::compile(&json!({ "properties": {
             "a": { "type": "integer", "pattern": "(" }, "b": { "$ref": "https://example.org/b" } } }));
-        assert!(schema.judges() && schema.problems().len() == 2, "{:?}", schema.problems());
+        assert!(schema.judges() && schema.problems.len() == 2, "{:?}", schema.problems);
         assert_eq!(schema.violations(&json!({ "a": "x", "b": 1 })).len(), 1);
     }
 
@@ -300,7 +276,7 @@ mod tests {
         let properties: serde_json::Map<_, _> =
             (0..10_000).map(|index| (format!("p{index}"), json!({ "type": "integer" }))).collect();
         let schema = CompiledSchema::compile(&json!({ "properties": properties }));
-        assert_eq!(schema.parameters().count(), 10_000);
+        assert_eq!(schema.shape.root().unwrap().members.len(), 10_000);
         assert_eq!(schema.violations(&json!({ "p7": "x", "p9999": 1 })).len(), 1);
     }
 }
