@@ -48,11 +48,9 @@ pub(super) fn is_null(text: &str) -> bool {
 
 /// Parses the number or boolean that a string represents.
 fn scalar(text: &str, expected: &[&str]) -> Option<Value> {
-    let is_boolean = expected.contains(&"boolean");
-    if is_boolean && text.eq_ignore_ascii_case("true") {
-        Some(Value::Bool(true))
-    } else if is_boolean && text.eq_ignore_ascii_case("false") {
-        Some(Value::Bool(false))
+    let boolean: Option<bool> = text.to_ascii_lowercase().parse().ok().filter(|_| expected.contains(&"boolean"));
+    if boolean.is_some() {
+        boolean.map(Value::Bool)
     } else if expected.contains(&"number") {
         number(text).map(Value::Number)
     } else if expected.contains(&"integer") {

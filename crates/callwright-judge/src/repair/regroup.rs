@@ -242,11 +242,7 @@ impl<'a> Regrouping<'a> {
     /// Returns the members of an argument that is an object, or the text of one.
     fn members_of(&self, name: &str) -> Option<Fields> {
         let value = self.fields.iter().find(|(member, _)| member == name).map(|(_, value)| value)?;
-        match self.given.get(name)? {
-            Value::Object(_) => members(value.get()),
-            Value::String(text) => members(text),
-            _ => None,
-        }
+        members(self.given.get(name)?.as_str().unwrap_or(value.get()))
     }
 }
 

@@ -74,12 +74,8 @@ fn is_parameter(key: &str, guard: LenientGuard<'_>) -> bool {
     guard.tool.has_parameter_like(key)
 }
 
-fn is_same(key: &str, name: &str) -> bool {
-    key == name || fold(key) == fold(name)
-}
-
 fn is_holder(key: &str, guard: LenientGuard<'_>) -> bool {
-    is_usual(key) || is_same(key, guard.tool.name())
+    is_usual(key) || fold(key) == fold(guard.tool.name())
 }
 
 /// Whether models usually give this name to a member that contains arguments.

@@ -5,6 +5,7 @@
 //! interpreter prompts, diffs, log timestamps and YAML keys. A call before the first sign of a program is unaffected.
 
 use super::layout::{CallBlock, Layout, LayoutPiece};
+use super::reading::is_name_part;
 
 /// Keywords that begin a compound statement, with texts of which the statement must contain one besides its closing `:`
 /// or `{`.
@@ -225,10 +226,6 @@ fn uses(line: &str, name: &str) -> bool {
         // A named argument of the same name, `f(name=1)`, is not a use.
         is_word && (has_member || opens && closes)
     })
-}
-
-fn is_name_part(letter: char) -> bool {
-    letter.is_ascii_alphanumeric() || letter == '_'
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! never makes a call.
 
 /// Phrases before a call that teach, suppose or apologise; compared in lower case.
-const TEACHES: [&str; 49] = [
+const TEACHES: [&str; 46] = [
     "available functions are",
     "available tools are",
     "tool returned",
@@ -28,9 +28,6 @@ const TEACHES: [&str; 49] = [
     "how to use",
     "how to call",
     "how you can",
-    "how you could",
-    "how you would",
-    "how you might",
     "here's how",
     "here is how",
     "here's an example",

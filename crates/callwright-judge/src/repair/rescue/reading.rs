@@ -141,7 +141,7 @@ fn names(message: &str, tool: &str) -> bool {
 
 /// Whether a letter next to a name extends it. Only ASCII letters do, because scripts without spaces join a name to the
 /// words around it.
-fn is_name_part(letter: char) -> bool {
+pub(super) fn is_name_part(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || letter == '_'
 }
 

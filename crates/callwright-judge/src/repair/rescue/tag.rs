@@ -209,11 +209,7 @@ fn head(inner: &str) -> usize {
     let mut after_bar = true;
     while let Some(byte) = inner.as_bytes().get(length).filter(|_| length < MAX_HEAD) {
         match byte {
-            b'_' | b'-' | b':' | b'.' => {
-                after_bar = false;
-                length += 1;
-            }
-            byte if byte.is_ascii_alphanumeric() => {
+            byte if byte.is_ascii_alphanumeric() || b"_-:.".contains(byte) => {
                 after_bar = false;
                 length += 1;
             }
@@ -269,10 +265,10 @@ fn unquoted(value: &str) -> &str {
             let inner = value.get(1..).unwrap_or_default();
             inner.split(quote).next().unwrap_or(inner).trim()
         }
-        None => match value.split_once(char::is_whitespace) {
-            Some((value, attributes)) if attributes.contains('=') => value.trim_end_matches(['"', '\'']),
-            _ => value.trim_end_matches(['"', '\'']),
-        },
+        None => {
+            let first = value.split_once(char::is_whitespace).filter(|(_, attributes)| attributes.contains('='));
+            first.map_or(value, |(value, _)| value).trim_end_matches(['"', '\''])
+        }
     }
 }
 

@@ -36,7 +36,10 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
         return Reading::Text;
     }
     if layout.is_unfinished {
-        return unfinished(text, first, tool_set);
+        // The calls that were found are only a part of the text's calls.
+        let name = first.calls.first().map(|call| call.name.clone()).unwrap_or_default();
+        let near = text.get(first.span.clone()).unwrap_or_default();
+        return Reading::Unfinished(diagnose(first.notation, &NoCallReason::Unfinished { name }, near, tool_set));
     }
     let calls = match calls(text, &blocks, tool_set, situation) {
         Ok(calls) => calls,
@@ -60,13 +63,6 @@ pub(super) fn weigh(text: &str, layout: &Layout<'_>, tool_set: &ToolSet, situati
         text: left(text, &spans),
         spans,
     })
-}
-
-/// Returns the reading of a text that was not searched to its end. The calls that were found are only a part of its calls.
-fn unfinished(text: &str, first: &CallBlock, tool_set: &ToolSet) -> Reading {
-    let name = first.calls.first().map(|call| call.name.clone()).unwrap_or_default();
-    let near = text.get(first.span.clone()).unwrap_or_default();
-    Reading::Unfinished(diagnose(first.notation, &NoCallReason::Unfinished { name }, near, tool_set))
 }
 
 /// A piece of a text that is relevant for the decision.

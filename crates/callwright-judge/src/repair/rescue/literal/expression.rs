@@ -1,6 +1,7 @@
 //! Parses expressions that are not literals: finds their extent, and evaluates plain arithmetic.
 
 use super::arithmetic;
+use super::reader::closing;
 use super::value::{Literal, without_escapes};
 
 /// Returns the number that an expression evaluates to, or else its source text; `None` if it is no expression.
@@ -66,7 +67,7 @@ fn is_word(letter: char) -> bool {
 
 /// Skips the bracket at the start of `text`, and returns the text after it.
 fn bracket(text: &str) -> Option<&str> {
-    let open = text.bytes().next().filter(|byte| matches!(byte, b'(' | b'[' | b'{'))?;
+    let close = closing(*text.as_bytes().first()?)?;
     let end = extent(text.get(1..)?)?;
     let inner = text.get(1..)?;
     // The extent also ends at a comma, so the items are skipped one by one.
@@ -74,11 +75,6 @@ fn bracket(text: &str) -> Option<&str> {
     while inner.as_bytes().get(at) == Some(&b',') {
         at += 1 + extent(inner.get(at + 1..)?)?;
     }
-    let close = match open {
-        b'(' => b')',
-        b'[' => b']',
-        _ => b'}',
-    };
     (inner.as_bytes().get(at) == Some(&close)).then(|| inner.get(at + 1..)).flatten()
 }
 
@@ -92,9 +88,7 @@ pub(super) fn extent(text: &str) -> Option<usize> {
     let mut unclosed = [0, 0];
     while let Some(&byte) = bytes.get(at) {
         match byte {
-            b'(' => open.push(b')'),
-            b'[' => open.push(b']'),
-            b'{' => open.push(b'}'),
+            b'(' | b'[' | b'{' => open.extend(closing(byte)),
             b')' | b']' | b'}' => match open.pop() {
                 Some(expected) if expected == byte => {}
                 Some(_) => return None,

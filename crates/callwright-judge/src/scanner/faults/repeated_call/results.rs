@@ -42,7 +42,7 @@ pub(super) fn has_failed(result: &str) -> bool {
 const STATUSES: [&str; 7] = ["408", "425", "429", "500", "502", "503", "504"];
 
 /// Words that indicate transient failures or work in progress.
-const COME_BACK: [&str; 33] = [
+const COME_BACK: [&str; 32] = [
     "timeout",
     "timed out",
     "time out",
@@ -68,7 +68,6 @@ const COME_BACK: [&str; 33] = [
     "in_progress",
     "inprogress",
     "not ready",
-    "waiting",
     "wait",
     "scheduled",
     "started",

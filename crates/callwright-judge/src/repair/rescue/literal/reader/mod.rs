@@ -32,6 +32,16 @@ pub(super) fn fuel_for(text: &str) -> usize {
     LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE))
 }
 
+/// Returns the bracket that closes an opening one.
+pub(super) fn closing(open: u8) -> Option<u8> {
+    match open {
+        b'(' => Some(b')'),
+        b'[' => Some(b']'),
+        b'{' => Some(b'}'),
+        _ => None,
+    }
+}
+
 /// Parses values of a text from a position. Every method advances only on success, or if the fuel is spent.
 #[derive(Debug, Clone)]
 pub(crate) struct LiteralReader<'a> {

@@ -11,7 +11,7 @@ mod thread;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::reader::{MAX_DEPTH, fuel_for};
+use super::reader::{MAX_DEPTH, closing, fuel_for};
 use super::{number, string};
 use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, WRAPPERS};
 use crate::repair::rescue::{Literal, MAX_NAME, constant, has_required};
@@ -346,13 +346,8 @@ impl<'a> UnescapedSearch<'a, '_> {
             None => FrameRole::Envelope,
         };
         (thread.frames.len() < MAX_DEPTH).then_some(())?;
-        let close = match byte {
-            b'{' => b'}',
-            b'[' => b']',
-            _ => b')',
-        };
         thread.at += 1;
-        thread.open(close, role, false);
+        thread.open(closing(byte)?, role, false);
         Some(())
     }
 
