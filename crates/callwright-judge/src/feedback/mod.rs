@@ -18,7 +18,6 @@ mod observed;
 mod outcome;
 #[cfg(test)]
 mod properties;
-mod question;
 mod quote;
 mod record;
 #[cfg(test)]
@@ -26,6 +25,7 @@ mod samples;
 mod shown;
 mod unread;
 
+use minijinja::context;
 use minijinja::value::Value;
 
 pub use found::ToolSummary;
@@ -35,6 +35,7 @@ pub use outcome::{FailedOutcome, MAX_TRIED, brief};
 pub use shown::{are_too_long, shortened_arguments};
 
 use crate::scanner::ToolSet;
+use callwright_common::text::beginning;
 use callwright_types::trace::Round;
 use callwright_types::{ApprovalNote, Call, Diagnosis};
 
@@ -125,11 +126,33 @@ pub fn no_further_search(limit: u32) -> String {
 
 /// Message to the user that requests all missing inputs of a plan at once.
 pub fn missing_inputs(questions: &[&str]) -> String {
-    render("missing_inputs", &question::context(questions))
+    render("missing_inputs", &missing_context(questions))
+}
+
+/// Returns the template context with each distinct question on one line.
+fn missing_context(questions: &[&str]) -> Value {
+    let mut distinct: Vec<String> = Vec::new();
+    for question in questions {
+        let line = beginning(&quote::one_line(question), quote::MAX_CLAUSE).to_owned();
+        if !line.is_empty() && !distinct.contains(&line) {
+            distinct.push(line);
+        }
+    }
+    context! { questions => distinct }
 }
 
 /// Request for a final answer without calls after a limit is reached; the model reports to the user what is
 /// missing.
 pub fn closing(record: &[Round]) -> String {
     render("closing", &record::closing(record))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn one_question_is_asked_as_it_is_and_several_in_one_list() {
+        assert_eq!(super::missing_inputs(&["Until\nwhen?"]), "Until when?");
+        let text = super::missing_inputs(&["Until when?", "Where?", "Until when?"]);
+        assert!(text.ends_with("- Until when?\n- Where?"), "{text}");
+    }
 }

@@ -35,8 +35,9 @@ pub(super) fn said(text: &str) -> String {
     format!("\"{}\"", excerpt(text, MAX_INLINE).replace('"', "'"))
 }
 
-/// Maximum number of characters of a clause that quotes values itself, such as a rule with its allowed values.
-const MAX_CLAUSE: usize = 1000;
+/// Maximum number of characters of a question that a model wrote, and of a clause that quotes values itself, such as a rule
+/// with its allowed values.
+pub(super) const MAX_CLAUSE: usize = 1000;
 
 /// Formats a clause that quotes values itself: shortened, without line breaks, and without backticks, which mark the
 /// proxy's quotes.

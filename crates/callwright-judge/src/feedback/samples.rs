@@ -6,9 +6,7 @@ use jiff::Timestamp;
 use minijinja::value::Value;
 use serde_json::json;
 
-use super::{
-    FailedOutcome, ObservedFailure, ToolSummary, approval, fault, found, observed, outcome, question, record, unread,
-};
+use super::{FailedOutcome, ObservedFailure, ToolSummary, approval, fault, found, observed, outcome, record, unread};
 use crate::scanner::{
     CallFreeAnswer, Context, Expectation, Expectations, PastCall, Relevance, ToolSet, Transcript, Validators,
     scan_answer, scan_in,
@@ -42,7 +40,7 @@ pub(super) fn contexts(name: &str) -> Vec<Value> {
             let tools = ["Books a room.", ""].map(|description| ToolSummary { name: "book_room", description });
             vec![found::context(&tools), found::context(&[]), found::exhausted(3)]
         }
-        "missing_inputs" => vec![question::context(&["Until when?"]), question::context(&["Until when?", "Where?"])],
+        "missing_inputs" => [&["Until when?"][..], &["Until when?", "Where?"]].map(super::missing_context).to_vec(),
         "closing" => vec![record::closing(&[]), record::closing(&rounds())],
         code => faults()
             .iter()
