@@ -2,9 +2,11 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Status of a call that requires approval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalStatus {
     /// No decision yet.
@@ -19,29 +21,6 @@ pub enum ApprovalStatus {
     Withdrawn,
     /// The call was approved, and its execution has started or finished.
     Used,
-}
-
-impl ApprovalStatus {
-    /// All statuses.
-    pub const ALL: [Self; 6] =
-        [Self::Pending, Self::Approved, Self::Denied, Self::Expired, Self::Withdrawn, Self::Used];
-
-    /// Returns the value used in the store, in traces and in responses of the admin API.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Approved => "approved",
-            Self::Denied => "denied",
-            Self::Expired => "expired",
-            Self::Withdrawn => "withdrawn",
-            Self::Used => "used",
-        }
-    }
-
-    /// Returns the status with this label.
-    pub fn of(label: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.label() == label)
-    }
 }
 
 /// The data of an approval that is reported to the model and in the trace of the turn.

@@ -1,12 +1,14 @@
 //! Subsets of JSON Schema that model providers accept.
 
-use std::fmt;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// The subset of JSON Schema in which the catalog's tools are written for an upstream.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
 #[serde(rename_all = "kebab-case")]
 pub enum SchemaDialect {
     /// The subset that OpenAI accepts with `strict: true` (structured outputs: decoding is constrained to the schema).
@@ -18,24 +20,4 @@ pub enum SchemaDialect {
     Openai,
     /// No `$ref`, for providers that reject it. Shared and recursive schemas are inlined to a bounded depth and size.
     Plain,
-}
-
-impl SchemaDialect {
-    /// All dialects.
-    pub const ALL: [Self; 3] = [Self::OpenaiStrict, Self::Openai, Self::Plain];
-
-    /// Returns the name used in configuration and reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OpenaiStrict => "openai-strict",
-            Self::Openai => "openai",
-            Self::Plain => "plain",
-        }
-    }
-}
-
-impl fmt::Display for SchemaDialect {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
 }

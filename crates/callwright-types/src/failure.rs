@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Classes of upstream failure. The names are metric label values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum UpstreamFailureKind {
     /// The connection failed: refused, DNS, TLS. Nothing was sent.
@@ -29,21 +31,6 @@ pub enum UpstreamFailureKind {
 }
 
 impl UpstreamFailureKind {
-    /// Returns the metric label, which is also the value of the error's `code` field.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Connect => "connect",
-            Self::Timeout => "timeout",
-            Self::Reset => "reset",
-            Self::Refused => "refused",
-            Self::Unread => "unread",
-            Self::Malformed => "malformed",
-            Self::Truncated => "truncated",
-            Self::Busy => "busy",
-            Self::CircuitOpen => "circuit_open",
-        }
-    }
-
     /// Returns the HTTP status for the client: 504 for a timeout, 503 if the proxy sent no request, 502 otherwise.
     pub const fn status(self) -> u16 {
         match self {
@@ -77,7 +64,8 @@ impl UpstreamFailure {
 }
 
 /// State of an upstream's circuit breaker. The names are metric label values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum CircuitState {
     /// Requests are sent.
     Closed,
@@ -85,20 +73,6 @@ pub enum CircuitState {
     Open,
     /// A few probe requests test whether the upstream has recovered.
     HalfOpen,
-}
-
-impl CircuitState {
-    /// All states.
-    pub const ALL: [Self; 3] = [Self::Closed, Self::Open, Self::HalfOpen];
-
-    /// Returns the metric label.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Closed => "closed",
-            Self::Open => "open",
-            Self::HalfOpen => "half_open",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
+
+use crate::label::{Label, array};
 
 /// A kind of fault. Codes are stable: they are metric labels, template names and API values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum FaultCode {
     /// The answer was meant as a call but contains no parsable one.
     NoCall,
@@ -48,26 +52,7 @@ pub enum FaultCode {
 
 impl FaultCode {
     /// All codes, in the order of evaluation.
-    pub const ALL: [FaultCode; 18] = [
-        Self::NoCall,
-        Self::ToolNotRelevant,
-        Self::ToolNameLiteral,
-        Self::ToolNameSemantic,
-        Self::ToolUnknown,
-        Self::ParameterOfOtherTool,
-        Self::ParameterLiteral,
-        Self::ParameterSemantic,
-        Self::ParameterMissing,
-        Self::ParameterUnknown,
-        Self::TypeMismatch,
-        Self::Constraint,
-        Self::Placeholder,
-        Self::WrongSource,
-        Self::Circle,
-        Self::RepeatedCall,
-        Self::NoAnswer,
-        Self::CallAnnounced,
-    ];
+    pub const ALL: [Self; 18] = array(<Self as VariantArray>::VARIANTS);
 
     /// All short codes.
     pub const CODES: [&str; 18] = {
@@ -105,27 +90,8 @@ impl FaultCode {
     }
 
     /// Returns the readable name, which is the name of the template.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::NoCall => "no_call",
-            Self::ToolNotRelevant => "tool_not_relevant",
-            Self::ToolNameLiteral => "tool_name_literal",
-            Self::ToolNameSemantic => "tool_name_semantic",
-            Self::ToolUnknown => "tool_unknown",
-            Self::ParameterOfOtherTool => "parameter_of_other_tool",
-            Self::ParameterLiteral => "parameter_literal",
-            Self::ParameterSemantic => "parameter_semantic",
-            Self::ParameterMissing => "parameter_missing",
-            Self::ParameterUnknown => "parameter_unknown",
-            Self::TypeMismatch => "type_mismatch",
-            Self::Constraint => "constraint",
-            Self::Placeholder => "placeholder",
-            Self::WrongSource => "wrong_source",
-            Self::Circle => "circle",
-            Self::RepeatedCall => "repeated_call",
-            Self::NoAnswer => "no_answer",
-            Self::CallAnnounced => "call_announced",
-        }
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 
     /// Returns the level of evaluation, 1 to 6. A scan stops at the first level with a fault.
@@ -143,16 +109,12 @@ impl FaultCode {
             Self::NoAnswer | Self::CallAnnounced => 6,
         }
     }
-}
 
-impl FaultCode {
     /// Whether the fault concerns a call, and not an answer without one.
     pub const fn is_of_call(self) -> bool {
         !matches!(self, Self::NoAnswer | Self::CallAnnounced)
     }
-}
 
-impl FaultCode {
     /// Returns a description of the fault in two or three words.
     pub const fn words(self) -> &'static str {
         match self {
@@ -171,6 +133,18 @@ impl FaultCode {
             Self::Circle | Self::RepeatedCall => "repeated call",
             Self::NoAnswer | Self::CallAnnounced => "no call",
         }
+    }
+}
+
+impl Label for FaultCode {
+    const ALL: &'static [Self] = &Self::ALL;
+
+    fn index(self) -> usize {
+        self as usize
+    }
+
+    fn label(self) -> &'static str {
+        self.code()
     }
 }
 

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// A key issued by the proxy. Only hashes of its secret are stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,7 +104,10 @@ pub struct Budget {
 }
 
 /// Period of a budget; it begins and ends at midnight UTC.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "lowercase")]
 pub enum BudgetPeriod {
     /// One day.
@@ -111,16 +115,6 @@ pub enum BudgetPeriod {
     /// One calendar month.
     #[default]
     Month,
-}
-
-impl BudgetPeriod {
-    /// Returns the value used in configuration.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Month => "month",
-        }
-    }
 }
 
 /// The virtual key of a turn, as recorded in its trace.

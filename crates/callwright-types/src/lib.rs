@@ -11,6 +11,7 @@ pub mod failure;
 pub mod fault;
 pub mod ids;
 pub mod key;
+pub mod label;
 pub mod limits;
 pub mod memory;
 pub mod message;
@@ -42,6 +43,7 @@ pub use explanation::{DocText, Explanation, Passage};
 pub use failure::{CircuitState, UpstreamFailure, UpstreamFailureKind};
 pub use fault::FaultCode;
 pub use key::{Budget, BudgetPeriod, KeyLimits, KeyNote, KeySecret, VirtualKey};
+pub use label::Label;
 pub use limits::{LimitMessage, Limits};
 pub use memory::{
     Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, UsageCounter,

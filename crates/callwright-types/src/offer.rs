@@ -1,6 +1,7 @@
 //! The tools offered in a turn, and the reasons.
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Result of tool selection in a turn, if tools were selected.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -33,7 +34,10 @@ pub struct OfferedTool {
 }
 
 /// Reason why a tool is offered. If several apply, the first in this order is reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum OfferReason {
     /// `tool_choice` names the tool.
@@ -60,27 +64,9 @@ pub enum OfferReason {
     Filled,
 }
 
-impl OfferReason {
-    /// Returns the value used in traces.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Required => "required",
-            Self::Always => "always",
-            Self::Called => "called",
-            Self::Named => "named",
-            Self::Asked => "asked",
-            Self::Searched => "searched",
-            Self::Whole => "whole",
-            Self::Sticky => "sticky",
-            Self::Ranked => "ranked",
-            Self::Prerequisite => "prerequisite",
-            Self::Filled => "filled",
-        }
-    }
-}
-
 /// Reason why the tools sent do not begin with those sent earlier. The provider's prompt cache misses from there on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum PrefixChange {
     /// The client's own tools changed.
@@ -91,19 +77,4 @@ pub enum PrefixChange {
     Reload,
     /// Policy: a tool may no longer be offered, or earlier offers are not kept.
     Policy,
-}
-
-impl PrefixChange {
-    /// All reasons.
-    pub const ALL: [Self; 4] = [Self::ClientTools, Self::Limit, Self::Reload, Self::Policy];
-
-    /// Returns the metric label.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::ClientTools => "client_tools",
-            Self::Limit => "limit",
-            Self::Reload => "reload",
-            Self::Policy => "policy",
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::{ApprovalNote, Refusal, RefusalReason};
 
@@ -35,7 +36,8 @@ pub enum Outcome {
 }
 
 /// Fault of a toolset's credential that made a call fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum CredentialFault {
     /// No credential is configured.
@@ -44,20 +46,6 @@ pub enum CredentialFault {
     Unavailable,
     /// The API rejected the credential.
     Refused,
-}
-
-impl CredentialFault {
-    /// All faults.
-    pub const ALL: [Self; 3] = [Self::Missing, Self::Unavailable, Self::Refused];
-
-    /// Returns the metric label, which is also the value in traces.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::Unavailable => "unavailable",
-            Self::Refused => "refused",
-        }
-    }
 }
 
 /// An API's response, limited in size.

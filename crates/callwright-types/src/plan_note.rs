@@ -1,6 +1,7 @@
 //! Plan data of a trace.
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::{Call, Cost, Plan, RepairNote};
 
@@ -49,7 +50,8 @@ pub struct PlanStep {
 }
 
 /// Result of a plan in one turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum PlanResult {
     /// All calls have a result.
@@ -68,34 +70,6 @@ pub enum PlanResult {
     Limit,
     /// No plan was requested, because the planning model's last answers were unusable.
     BackedOff,
-}
-
-impl PlanResult {
-    /// All results.
-    pub const ALL: [Self; 8] = [
-        Self::Complete,
-        Self::Handed,
-        Self::Asked,
-        Self::GivenUp,
-        Self::Dropped,
-        Self::Undrawn,
-        Self::Limit,
-        Self::BackedOff,
-    ];
-
-    /// Returns the metric label, which is also the value in traces.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Handed => "handed",
-            Self::Asked => "asked",
-            Self::GivenUp => "given_up",
-            Self::Dropped => "dropped",
-            Self::Undrawn => "undrawn",
-            Self::Limit => "limit",
-            Self::BackedOff => "backed_off",
-        }
-    }
 }
 
 /// The choice of a value from a list.
@@ -136,7 +110,8 @@ pub struct PlanDeviation {
 }
 
 /// Kinds of deviation from a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum DeviationKind {
     /// A call was not made; it and its dependents are removed.
@@ -151,18 +126,4 @@ pub enum DeviationKind {
     GoalAdded,
     /// The client answered without the model; the plan has ended.
     AnsweredItself,
-}
-
-impl DeviationKind {
-    /// Returns the value used in traces.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Skipped => "skipped",
-            Self::Repeated => "repeated",
-            Self::Changed => "changed",
-            Self::GoalDropped => "goal_dropped",
-            Self::GoalAdded => "goal_added",
-            Self::AnsweredItself => "answered_itself",
-        }
-    }
 }

@@ -1,12 +1,16 @@
 //! Refused calls: the reason why the proxy did not send the request of a call, and its remedy.
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::ApprovalStatus;
 use super::outcome::CredentialFault;
 
 /// Reason why the proxy did not send the request of a call. The names are metric labels and values in traces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalReason {
     /// The operation has no usable server URL.
@@ -52,56 +56,6 @@ pub enum RefusalReason {
 }
 
 impl RefusalReason {
-    /// All reasons.
-    pub const ALL: [Self; 20] = [
-        Self::NoServer,
-        Self::AddressNotAllowed,
-        Self::NoAddress,
-        Self::RedirectNotAllowed,
-        Self::PolicyDenied,
-        Self::ApprovalPending,
-        Self::ApprovalDenied,
-        Self::ApprovalExpired,
-        Self::ApprovalWithdrawn,
-        Self::ApprovalUsed,
-        Self::ApprovalUnavailable,
-        Self::CredentialMissing,
-        Self::CredentialUnavailable,
-        Self::InvalidArguments,
-        Self::NotChosen,
-        Self::CallLimit,
-        Self::IntentNotStored,
-        Self::ToolRemoved,
-        Self::NotValidated,
-        Self::ClientGone,
-    ];
-
-    /// Returns the metric label, which is also the value in traces and logs.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::NoServer => "no_server",
-            Self::AddressNotAllowed => "address_not_allowed",
-            Self::NoAddress => "no_address",
-            Self::RedirectNotAllowed => "redirect_not_allowed",
-            Self::PolicyDenied => "policy_denied",
-            Self::ApprovalPending => "approval_pending",
-            Self::ApprovalDenied => "approval_denied",
-            Self::ApprovalExpired => "approval_expired",
-            Self::ApprovalWithdrawn => "approval_withdrawn",
-            Self::ApprovalUsed => "approval_used",
-            Self::ApprovalUnavailable => "approval_unavailable",
-            Self::CredentialMissing => "credential_missing",
-            Self::CredentialUnavailable => "credential_unavailable",
-            Self::InvalidArguments => "invalid_arguments",
-            Self::NotChosen => "not_chosen",
-            Self::CallLimit => "call_limit",
-            Self::IntentNotStored => "intent_not_stored",
-            Self::ToolRemoved => "tool_removed",
-            Self::NotValidated => "not_validated",
-            Self::ClientGone => "client_gone",
-        }
-    }
-
     /// Returns the reason of a call whose approval has this status; `None` if it is approved.
     pub const fn of_approval(status: ApprovalStatus) -> Option<Self> {
         match status {
@@ -173,12 +127,6 @@ impl RefusalReason {
             Self::NotValidated => "none: the proxy validates the call again when the model repeats it".to_owned(),
             Self::ClientGone => "none: the client disconnected".to_owned(),
         }
-    }
-}
-
-impl std::fmt::Display for RefusalReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.label())
     }
 }
 

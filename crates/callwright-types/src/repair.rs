@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantArray};
 
 use super::FaultCode;
 use callwright_common::json::Pointer;
 use callwright_common::text::beginning;
 
 /// The kinds of repair. The names are metric label values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum RepairKind {
     /// A call was found in text (E1).
@@ -47,48 +49,6 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
-    /// All kinds, so that metrics can create all series at startup.
-    pub const ALL: [RepairKind; 16] = [
-        Self::Rescued,
-        Self::ResidueRemoved,
-        Self::ArgumentsMended,
-        Self::FormChanged,
-        Self::ToolRenamed,
-        Self::ParameterRenamed,
-        Self::ArgumentsRegrouped,
-        Self::DefaultFilled,
-        Self::ParameterDropped,
-        Self::TypeCoerced,
-        Self::NullDropped,
-        Self::EnumNormalised,
-        Self::EmptyDropped,
-        Self::ParameterSeparated,
-        Self::FormatNormalised,
-        Self::FormCompleted,
-    ];
-
-    /// Returns the metric label and API value.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Rescued => "rescued",
-            Self::ResidueRemoved => "residue_removed",
-            Self::ArgumentsMended => "arguments_mended",
-            Self::FormChanged => "form_changed",
-            Self::ToolRenamed => "tool_renamed",
-            Self::ParameterRenamed => "parameter_renamed",
-            Self::ArgumentsRegrouped => "arguments_regrouped",
-            Self::DefaultFilled => "default_filled",
-            Self::ParameterDropped => "parameter_dropped",
-            Self::TypeCoerced => "type_coerced",
-            Self::NullDropped => "null_dropped",
-            Self::EnumNormalised => "enum_normalised",
-            Self::EmptyDropped => "empty_dropped",
-            Self::ParameterSeparated => "parameter_separated",
-            Self::FormatNormalised => "format_normalised",
-            Self::FormCompleted => "form_completed",
-        }
-    }
-
     /// Returns the code of the repaired fault.
     pub const fn fault(self) -> FaultCode {
         match self {
@@ -230,7 +190,8 @@ fn plain_name(name: &str) -> String {
 }
 
 /// JSON type of a value.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ValueType {
     /// `null`.
@@ -260,19 +221,6 @@ impl ValueType {
             Value::String(_) => Self::String,
             Value::Array(_) => Self::Array,
             Value::Object(_) => Self::Object,
-        }
-    }
-
-    /// Returns the name of the type in JSON Schema.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Null => "null",
-            Self::Boolean => "boolean",
-            Self::Integer => "integer",
-            Self::Number => "number",
-            Self::String => "string",
-            Self::Array => "array",
-            Self::Object => "object",
         }
     }
 }

@@ -10,6 +10,7 @@ mod rescue;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 pub use execute::{ApprovalMode, ApprovalRules, ExecuteRule, ExecuteRules, Permission};
 pub use explain::{ClientTools, ExplainRules, FailureRule, NumberRange, RuledOutcome};
@@ -20,7 +21,10 @@ pub use offer::{ClientOffer, OfferRules, SearchRules};
 pub use rescue::{Evidence, Expressions, RescueRules, Unsure};
 
 /// Degree to which the proxy may intervene in a turn.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Forwards everything without evaluation.
@@ -30,17 +34,6 @@ pub enum Mode {
     /// Evaluates, repairs, sends feedback and executes calls.
     #[default]
     Guard,
-}
-
-impl Mode {
-    /// Returns the value used in traces and policy files.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Shadow => "shadow",
-            Self::Guard => "guard",
-        }
-    }
 }
 
 /// Faults of a call that a scan reports.

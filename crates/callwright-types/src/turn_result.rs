@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::Verdict;
 
 /// Kind of answer that the client got. The names are metric labels and header values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOutcome {
     /// Text, without a call.
@@ -31,44 +33,9 @@ pub enum TurnOutcome {
     Unanswered,
 }
 
-impl TurnOutcome {
-    /// All outcomes, so that metrics can create all series at startup.
-    pub const ALL: [TurnOutcome; 9] = [
-        Self::Text,
-        Self::Call,
-        Self::FaultyCall,
-        Self::NoCall,
-        Self::Refused,
-        Self::Failed,
-        Self::UpstreamFailed,
-        Self::Unjudged,
-        Self::Unanswered,
-    ];
-
-    /// Returns the metric label and header value.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Call => "call",
-            Self::FaultyCall => "faulty_call",
-            Self::NoCall => "no_call",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::UpstreamFailed => "upstream_failed",
-            Self::Unjudged => "unjudged",
-            Self::Unanswered => "unanswered",
-        }
-    }
-}
-
-impl fmt::Display for TurnOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.label())
-    }
-}
-
 /// Reason why an answer, or a part of it, was not validated. The names are metric labels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum UnjudgedReason {
     /// The evaluation of its native calls exceeded `scanner.max_judgement_milliseconds`.
@@ -84,24 +51,6 @@ pub enum UnjudgedReason {
     Schema,
     /// The mode is `off`.
     ModeOff,
-}
-
-impl UnjudgedReason {
-    /// All reasons, so that metrics can create all series at startup.
-    pub const ALL: [UnjudgedReason; 6] =
-        [Self::CallsTime, Self::TextTime, Self::Size, Self::CallsValues, Self::Schema, Self::ModeOff];
-
-    /// Returns the metric label.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::CallsTime => "calls_time",
-            Self::TextTime => "text_time",
-            Self::Size => "size",
-            Self::CallsValues => "calls_values",
-            Self::Schema => "schema",
-            Self::ModeOff => "mode_off",
-        }
-    }
 }
 
 /// Actions of the proxy on the model's answer, compared call by call: the calls with their ids, and the text.
@@ -179,7 +128,8 @@ impl fmt::Display for TurnActions {
 }
 
 /// Kind of action on an answer. The names are metric labels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 pub enum TurnAction {
     /// The answer left as the model gave it.
     Nothing,
@@ -191,22 +141,6 @@ pub enum TurnAction {
     Withheld,
     /// See [`TurnActions::cut`].
     Cut,
-}
-
-impl TurnAction {
-    /// All actions, so that metrics can create all series at startup.
-    pub const ALL: [TurnAction; 5] = [Self::Nothing, Self::Repaired, Self::SentBack, Self::Withheld, Self::Cut];
-
-    /// Returns the metric label.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Nothing => "nothing",
-            Self::Repaired => "repaired",
-            Self::SentBack => "sent_back",
-            Self::Withheld => "withheld",
-            Self::Cut => "cut",
-        }
-    }
 }
 
 /// Result of a turn.

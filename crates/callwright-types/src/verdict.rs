@@ -1,10 +1,12 @@
 //! Verdicts: one label for a judged answer, and for a turn ([`TurnResult`](super::TurnResult)).
 
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Verdict on an answer, or on a turn. That on a turn is derived from its outcome and actions. The names are metric labels
 /// and header values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// No call.
@@ -24,38 +26,4 @@ pub enum Verdict {
     /// Not evaluated: mode `off`, an endpoint that is passed through, an answer that exceeds the time limit of evaluation, or
     /// values whose schema was not compiled.
     Unguarded,
-}
-
-impl Verdict {
-    /// All verdicts, so that metrics can create all series at startup.
-    pub const ALL: [Verdict; 8] = [
-        Self::Text,
-        Self::Clean,
-        Self::Repaired,
-        Self::Corrected,
-        Self::Faulty,
-        Self::Refused,
-        Self::Failed,
-        Self::Unguarded,
-    ];
-
-    /// Returns the metric label and header value.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Clean => "clean",
-            Self::Repaired => "repaired",
-            Self::Corrected => "corrected",
-            Self::Faulty => "faulty",
-            Self::Refused => "refused",
-            Self::Failed => "failed",
-            Self::Unguarded => "unguarded",
-        }
-    }
-}
-
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.label())
-    }
 }

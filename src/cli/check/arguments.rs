@@ -56,8 +56,8 @@ fn advisers(text: &str) -> Result<Advisers, String> {
 }
 
 fn dialect(text: &str) -> Result<SchemaDialect, String> {
-    let known = SchemaDialect::ALL.into_iter().find(|dialect| dialect.as_str() == text);
-    known.ok_or_else(|| format!("unknown dialect; use {}", SchemaDialect::ALL.map(SchemaDialect::as_str).join(", ")))
+    let known = SchemaDialect::ALL.into_iter().find(|dialect| dialect.label() == text);
+    known.ok_or_else(|| format!("unknown dialect; use {}", SchemaDialect::ALL.map(SchemaDialect::label).join(", ")))
 }
 
 /// Returns the help text after the options.

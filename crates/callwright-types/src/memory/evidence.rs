@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// One verified outcome that supports a lesson or procedure. Nothing is learned without one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +30,8 @@ impl Evidence {
 }
 
 /// Method by which an outcome was verified.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceKind {
     /// A call with a fault was followed by one that succeeded.
@@ -42,22 +44,6 @@ pub enum EvidenceKind {
     Labelled,
     /// An operator's mark.
     Operator,
-}
-
-impl EvidenceKind {
-    /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Mended, Self::Recovered, Self::Feedback, Self::Labelled, Self::Operator];
-
-    /// Returns the metric label, which is also the value in files.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Mended => "mended",
-            Self::Recovered => "recovered",
-            Self::Feedback => "feedback",
-            Self::Labelled => "labelled",
-            Self::Operator => "operator",
-        }
-    }
 }
 
 /// The verification that a draft requires.

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use strum::{IntoStaticStr, VariantArray};
 
 use super::{Backing, ClientFacts, Evidence, EvidenceKind, Scope, UsageCounter};
 
@@ -132,23 +133,14 @@ pub struct Wording {
 }
 
 /// Kind of outcome that a lesson was learned from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Polarity {
     /// Learned from a success.
     Positive,
     /// Learned from a failure.
     Negative,
-}
-
-impl Polarity {
-    /// Returns the value used in files and metrics.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Positive => "positive",
-            Self::Negative => "negative",
-        }
-    }
 }
 
 /// Author of a lesson's wording.

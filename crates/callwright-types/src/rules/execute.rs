@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Permission for the proxy to execute a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -40,7 +41,10 @@ pub struct ExecuteRules {
 }
 
 /// Behaviour of a turn while one of its calls awaits approval.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMode {
     /// The turn continues: the model is informed that the call awaits approval, and may repeat it once approved.
@@ -48,16 +52,6 @@ pub enum ApprovalMode {
     /// The turn waits. An approved call runs in this turn only.
     #[default]
     Wait,
-}
-
-impl ApprovalMode {
-    /// Returns the value used in the store and in policy files.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Notice => "notice",
-            Self::Wait => "wait",
-        }
-    }
 }
 
 /// Rules of approval by a person.

@@ -6,11 +6,27 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use strum::{IntoStaticStr, VariantArray};
 
 use crate::FaultCode;
 
 /// Action for a fault, from least to most.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// The fault is not evaluated.
@@ -25,16 +41,6 @@ pub enum Action {
 }
 
 impl Action {
-    /// Returns the value used in policy files.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Advise => "advise",
-            Self::Repair => "repair",
-            Self::Feedback => "feedback",
-        }
-    }
-
     /// Whether the fault may be repaired.
     pub fn repairs(self) -> bool {
         self >= Self::Repair

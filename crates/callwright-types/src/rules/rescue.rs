@@ -2,11 +2,27 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Strength of the evidence that a text is a call rather than a text about one, from strongest to weakest.
 ///
 /// In a rule, it is the weakest evidence considered; `Off` considers none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    IntoStaticStr,
+    VariantArray,
+)]
+#[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Evidence {
     /// No text is considered.
@@ -17,18 +33,6 @@ pub enum Evidence {
     Alone,
     /// The call is a separate statement within prose.
     Amid,
-}
-
-impl Evidence {
-    /// Returns the value used in traces and policy files.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::Off => "off",
-            Self::Marked => "marked",
-            Self::Alone => "alone",
-            Self::Amid => "amid",
-        }
-    }
 }
 
 /// Handling of a text that is either a call or a text about one.
