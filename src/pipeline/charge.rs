@@ -40,7 +40,7 @@ pub(super) fn charge(pipeline: &Pipeline, request_permit: Option<RequestPermit>,
 /// Stores the charge of a response in the background whose usage is not known yet. It is replaced when a client fetches the
 /// response.
 pub(super) async fn reserve_background(pipeline: &Pipeline, turn: &Turn, id: Option<String>) {
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let estimate = trace.attempts.last().and_then(|attempt| Some((attempt.model.as_str(), attempt.estimate?)));
     let (Some(permit), Some(key), Some(id)) = (&turn.request_permit, &trace.key, id) else { return };
     if let Some((model, usage)) = estimate.filter(|_| turn.request.is_background()) {

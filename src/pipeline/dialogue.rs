@@ -2,15 +2,15 @@
 //! answering, from verdicts, outcomes and the remaining limits. It does no I/O and reads no clock. It always terminates
 //! (see the property test below): every step except an answer spends an upstream request, or follows one that did.
 
-use callwright_types::Limits;
+use callwright_types::{Limits, Purpose, TurnLimit};
 
 /// Next action of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DialogueStep {
     /// Appends the faults found by the scan as feedback, then queries the upstream.
-    FeedBack(RequestPurpose),
+    FeedBack(Purpose),
     /// Queries the upstream.
-    Ask(RequestPurpose),
+    Ask(Purpose),
     /// Executes the checked calls of the last answer that the proxy owns.
     Run,
     /// Executes the calls that the proxy owns, and answers with the client's calls. The client returns with their
@@ -18,37 +18,6 @@ pub(crate) enum DialogueStep {
     RunAndAnswer,
     /// Answers the client.
     Answer(TurnEnding),
-}
-
-/// Reason for an upstream request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum RequestPurpose {
-    /// The client's own request.
-    First,
-    /// The scan found faults; the request reports them to the model.
-    StaticFeedback,
-    /// The answer may be a call, or may only describe one. The model is requested to call if it intended to.
-    Confirmation,
-    /// The proxy executed calls, and all of them succeeded.
-    ToolResults,
-    /// The proxy executed calls, and some failed; the request explains the failures to the model.
-    DynamicFeedback,
-    /// A limit is reached; the model is requested to give a final answer without calls.
-    Closing,
-}
-
-impl RequestPurpose {
-    /// Returns the value in traces.
-    pub(crate) const fn label(self) -> &'static str {
-        match self {
-            Self::First => "first",
-            Self::StaticFeedback => "static_feedback",
-            Self::Confirmation => "confirmation",
-            Self::ToolResults => "tool_results",
-            Self::DynamicFeedback => "dynamic_feedback",
-            Self::Closing => "closing",
-        }
-    }
 }
 
 /// Final state of a turn.
@@ -72,40 +41,6 @@ impl TurnEnding {
         match self {
             Self::Judged => None,
             Self::Closed(limit) | Self::Exhausted(limit) | Self::Handover(limit) => Some(limit),
-        }
-    }
-}
-
-/// Limit that can end a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TurnLimit {
-    /// Rounds of static feedback.
-    StaticFeedback,
-    /// Rounds of dynamic feedback.
-    DynamicFeedback,
-    /// Upstream requests.
-    UpstreamRequests,
-    /// Tokens.
-    Tokens,
-    /// Wall-clock time.
-    Seconds,
-    /// A repeated upstream request failed.
-    Upstream,
-    /// Time budget for the validation of one answer.
-    Judgement,
-}
-
-impl TurnLimit {
-    /// Returns the policy key under `limits`, which is also the value in traces and metrics.
-    pub(crate) const fn label(self) -> &'static str {
-        match self {
-            Self::StaticFeedback => "static_feedback",
-            Self::DynamicFeedback => "dynamic_feedback",
-            Self::UpstreamRequests => "upstream_requests",
-            Self::Tokens => "tokens",
-            Self::Seconds => "seconds",
-            Self::Upstream => "upstream",
-            Self::Judgement => "judgement",
         }
     }
 }
@@ -177,9 +112,9 @@ impl Dialogue {
     }
 
     /// Returns the first step. It always sends the client's own request, independent of the limits.
-    pub(crate) fn start(&mut self) -> RequestPurpose {
+    pub(crate) fn start(&mut self) -> Purpose {
         self.requests += 1;
-        RequestPurpose::First
+        Purpose::First
     }
 
     /// Whether a plan may answer instead of the upstream. Each answer of a plan makes at least one call, and
@@ -217,17 +152,15 @@ impl Dialogue {
         }
         if judged.unsure {
             let is_first = !std::mem::replace(&mut self.confirmed, true);
-            return self.feed_back_or_answer(is_first, RequestPurpose::Confirmation, spent);
+            return self.feed_back_or_answer(is_first, Purpose::Confirmation, spent);
         }
         if judged.no_answer {
             let is_first = !std::mem::replace(&mut self.nudged, true);
-            return self.feed_back_or_answer(is_first, RequestPurpose::StaticFeedback, spent);
+            return self.feed_back_or_answer(is_first, Purpose::StaticFeedback, spent);
         }
         if judged.faulty {
             return match self.exceeded(spent) {
-                None if self.static_rounds < self.limits.static_feedback => {
-                    self.feed_back(RequestPurpose::StaticFeedback)
-                }
+                None if self.static_rounds < self.limits.static_feedback => self.feed_back(Purpose::StaticFeedback),
                 exceeded => {
                     let limit = exceeded.unwrap_or(TurnLimit::StaticFeedback);
                     if judged.faults_are_the_clients {
@@ -252,11 +185,11 @@ impl Dialogue {
             return DialogueStep::Answer(TurnEnding::Handover(limit));
         }
         if !any_failed {
-            return self.ask(RequestPurpose::ToolResults);
+            return self.ask(Purpose::ToolResults);
         }
         if self.dynamic_rounds < self.limits.dynamic_feedback {
             self.dynamic_rounds += 1;
-            self.ask(RequestPurpose::DynamicFeedback)
+            self.ask(Purpose::DynamicFeedback)
         } else {
             self.close(TurnLimit::DynamicFeedback, spent, DialogueStep::Ask)
         }
@@ -271,7 +204,7 @@ impl Dialogue {
 
     /// Returns the step for an answer that is forwarded unchanged unless feedback is possible: an empty answer, or one
     /// that may be a call.
-    fn feed_back_or_answer(&mut self, is_first: bool, purpose: RequestPurpose, spent: TurnSpending) -> DialogueStep {
+    fn feed_back_or_answer(&mut self, is_first: bool, purpose: Purpose, spent: TurnSpending) -> DialogueStep {
         if is_first && self.static_rounds < self.limits.static_feedback && self.exceeded(spent).is_none() {
             self.feed_back(purpose)
         } else {
@@ -279,29 +212,24 @@ impl Dialogue {
         }
     }
 
-    fn feed_back(&mut self, purpose: RequestPurpose) -> DialogueStep {
+    fn feed_back(&mut self, purpose: Purpose) -> DialogueStep {
         self.static_rounds += 1;
         self.requests += 1;
         DialogueStep::FeedBack(purpose)
     }
 
-    fn ask(&mut self, purpose: RequestPurpose) -> DialogueStep {
+    fn ask(&mut self, purpose: Purpose) -> DialogueStep {
         self.requests += 1;
         DialogueStep::Ask(purpose)
     }
 
-    fn close(
-        &mut self,
-        limit: TurnLimit,
-        spent: TurnSpending,
-        step: fn(RequestPurpose) -> DialogueStep,
-    ) -> DialogueStep {
+    fn close(&mut self, limit: TurnLimit, spent: TurnSpending, step: fn(Purpose) -> DialogueStep) -> DialogueStep {
         if self.exceeded(spent).is_some() {
             return DialogueStep::Answer(TurnEnding::Handover(limit));
         }
         self.closing = Some(limit);
         self.requests += 1;
-        step(RequestPurpose::Closing)
+        step(Purpose::Closing)
     }
 
     fn exceeded(&self, spent: TurnSpending) -> Option<TurnLimit> {
@@ -342,7 +270,7 @@ mod tests {
 
     fn dialogue() -> Dialogue {
         let mut dialogue = Dialogue::new(Limits::default(), false);
-        assert_eq!(dialogue.start(), RequestPurpose::First);
+        assert_eq!(dialogue.start(), Purpose::First);
         dialogue
     }
 
@@ -356,7 +284,7 @@ mod tests {
     fn faulty_answers_go_back_until_the_static_limit() {
         let mut dialogue = dialogue();
         for _ in 0..3 {
-            assert_eq!(dialogue.judged(FAULTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
+            assert_eq!(dialogue.judged(FAULTY, NOTHING), DialogueStep::FeedBack(Purpose::StaticFeedback));
         }
         assert_eq!(
             dialogue.judged(FAULTY, NOTHING),
@@ -367,9 +295,9 @@ mod tests {
     #[test]
     fn an_empty_answer_goes_back_once_within_the_static_limit() {
         let mut dialogue = dialogue();
-        assert_eq!(dialogue.judged(EMPTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
+        assert_eq!(dialogue.judged(EMPTY, NOTHING), DialogueStep::FeedBack(Purpose::StaticFeedback));
         assert_eq!(dialogue.judged(OWN, NOTHING), DialogueStep::Run);
-        assert_eq!(dialogue.ran(false, NOTHING), DialogueStep::Ask(RequestPurpose::ToolResults));
+        assert_eq!(dialogue.ran(false, NOTHING), DialogueStep::Ask(Purpose::ToolResults));
         assert_eq!(dialogue.judged(EMPTY, NOTHING), DialogueStep::Answer(TurnEnding::Judged), "once in a turn");
         let mut none = Dialogue::new(Limits { static_feedback: 0, ..Limits::default() }, false);
         none.start();
@@ -383,9 +311,9 @@ mod tests {
     fn faulty_calls_of_the_proxys_tools_end_in_a_closing_request_and_then_in_a_handover() {
         let mut dialogue = dialogue();
         for _ in 0..3 {
-            assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
+            assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), DialogueStep::FeedBack(Purpose::StaticFeedback));
         }
-        assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), DialogueStep::FeedBack(RequestPurpose::Closing));
+        assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), DialogueStep::FeedBack(Purpose::Closing));
         let mut obedient = dialogue.clone();
         assert_eq!(obedient.judged(TEXT, NOTHING), DialogueStep::Answer(TurnEnding::Closed(TurnLimit::StaticFeedback)));
         assert_eq!(
@@ -399,10 +327,10 @@ mod tests {
         let mut dialogue = dialogue();
         for _ in 0..2 {
             assert_eq!(dialogue.judged(OWN, NOTHING), DialogueStep::Run);
-            assert_eq!(dialogue.ran(true, NOTHING), DialogueStep::Ask(RequestPurpose::DynamicFeedback));
+            assert_eq!(dialogue.ran(true, NOTHING), DialogueStep::Ask(Purpose::DynamicFeedback));
         }
         assert_eq!(dialogue.judged(OWN, NOTHING), DialogueStep::Run);
-        assert_eq!(dialogue.ran(true, NOTHING), DialogueStep::Ask(RequestPurpose::Closing));
+        assert_eq!(dialogue.ran(true, NOTHING), DialogueStep::Ask(Purpose::Closing));
     }
 
     #[test]
@@ -410,14 +338,14 @@ mod tests {
         let mixed = JudgedSummary { proxy_calls: 2, ..CLEAN };
         assert_eq!(dialogue().judged(mixed, NOTHING), DialogueStep::RunAndAnswer);
         let faulty = JudgedSummary { faulty: true, faults_are_the_clients: true, ..mixed };
-        assert_eq!(dialogue().judged(faulty, NOTHING), DialogueStep::FeedBack(RequestPurpose::StaticFeedback));
+        assert_eq!(dialogue().judged(faulty, NOTHING), DialogueStep::FeedBack(Purpose::StaticFeedback));
     }
 
     #[test]
     fn an_unsure_answer_is_confirmed_once_and_is_text_otherwise() {
         let unsure = JudgedSummary { unsure: true, ..FAULTY };
         let mut once = dialogue();
-        assert_eq!(once.judged(unsure, NOTHING), DialogueStep::FeedBack(RequestPurpose::Confirmation));
+        assert_eq!(once.judged(unsure, NOTHING), DialogueStep::FeedBack(Purpose::Confirmation));
         assert_eq!(once.judged(unsure, NOTHING), DialogueStep::Answer(TurnEnding::Judged));
         let mut without = Dialogue::new(Limits { static_feedback: 0, ..Limits::default() }, false);
         without.start();
@@ -502,16 +430,16 @@ mod tests {
                 step = match step {
                     DialogueStep::FeedBack(purpose) | DialogueStep::Ask(purpose) => {
                         let is_plans =
-                            flags[3] && dialogue.may_follow_plan() && purpose != RequestPurpose::StaticFeedback;
-                        if is_plans && purpose != RequestPurpose::Closing {
+                            flags[3] && dialogue.may_follow_plan() && purpose != Purpose::StaticFeedback;
+                        if is_plans && purpose != Purpose::Closing {
                             dialogue.planned();
                             planned += 1;
                         } else {
                             asks += 1;
                         }
                         static_rounds +=
-                            u32::from(matches!(purpose, RequestPurpose::StaticFeedback | RequestPurpose::Confirmation));
-                        dynamic_rounds += u32::from(purpose == RequestPurpose::DynamicFeedback);
+                            u32::from(matches!(purpose, Purpose::StaticFeedback | Purpose::Confirmation));
+                        dynamic_rounds += u32::from(purpose == Purpose::DynamicFeedback);
                         let [faulty, faults_are_the_clients, unsure, no_answer] = flags;
                         let no_answer = no_answer && faulty;
                         let unsure = unsure && faulty && !no_answer;

@@ -17,7 +17,7 @@ use tracing::Instrument;
 use super::answer::{AnswerBody, ClientGone, DeliveryAck, PendingAnswer, ResponseSender, Running, TurnAnswer};
 use super::charge::{charge, cost, reserve_background};
 use super::cpu::CpuWork;
-use super::dialogue::{DialogueStep, RequestPurpose, TurnEnding};
+use super::dialogue::{DialogueStep, TurnEnding};
 use super::kept_key;
 use super::services::Pipeline;
 use super::stages::keep::MixedAnswer;
@@ -29,7 +29,7 @@ use super::stages::{
 use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, UpstreamReply};
 use callwright_openai::{ErrorBody, response_id};
 use callwright_types::rules::Mode;
-use callwright_types::{Trace, TurnOutcome, ids};
+use callwright_types::{Purpose, Trace, TurnOutcome, ids};
 
 /// Target of the line with which each turn ends.
 pub(crate) const TURN_LOG_TARGET: &str = module_path!();
@@ -55,7 +55,7 @@ impl Pipeline {
             }
         };
         // Error level, so that the span is active at every log level and log lines contain the trace id.
-        let span = tracing::error_span!("turn", trace = turn.record.trace().id);
+        let span = tracing::error_span!("turn", trace = turn.record.trace.id);
         let stream = turn.request.is_stream();
         let is_guarded = turn.policy.mode == Mode::Guard;
         let pipeline = self.clone();
@@ -130,14 +130,14 @@ async fn process(
     response_sender: ResponseSender,
 ) -> Option<ResultsReported> {
     if converse(pipeline, &mut turn, response_sender).await.is_err() {
-        turn.record.trace_mut().error = Some(CLIENT_GONE.to_owned());
-        if turn.record.trace().outcome.is_none() {
+        turn.record.trace.error = Some(CLIENT_GONE.to_owned());
+        if turn.record.trace.outcome.is_none() {
             turn.record.conclude(TurnOutcome::Unanswered);
         }
     }
     let streamed = turn.streamed.stream_id().map(str::to_owned);
     reserve_background(pipeline, &turn, streamed).await;
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let has_results = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
     let reported = has_results.then(|| ResultsReported { trace_id: trace.id.clone() });
     record(pipeline, turn);
@@ -173,7 +173,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
     let mut step = conversation.judged(turn, &judged);
     loop {
         step = match step {
-            DialogueStep::FeedBack(RequestPurpose::Confirmation) => {
+            DialogueStep::FeedBack(Purpose::Confirmation) => {
                 if let Some(call) = Box::pin(confirm(pipeline, turn, &mut conversation, &judged)).await? {
                     judged = call;
                 }
@@ -232,9 +232,9 @@ async fn request_answer(
     pipeline: &Pipeline,
     turn: &mut Turn,
     conversation: &mut TurnConversation,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) -> Result<JudgedReply, ClientGone> {
-    if purpose != RequestPurpose::First {
+    if purpose != Purpose::First {
         Box::pin(retract::retract(pipeline, turn)).await;
     }
     if conversation.dialogue.may_follow_plan()
@@ -264,9 +264,9 @@ async fn confirm(
     conversation: &mut TurnConversation,
     unsure: &JudgedAnswer,
 ) -> Result<Option<JudgedAnswer>, ClientGone> {
-    feed_back::feed_back(pipeline, turn, conversation, unsure, RequestPurpose::Confirmation);
+    feed_back::feed_back(pipeline, turn, conversation, unsure, Purpose::Confirmation);
     let aside = turn.streamed.set_aside();
-    match request_answer(pipeline, turn, conversation, RequestPurpose::Confirmation).await? {
+    match request_answer(pipeline, turn, conversation, Purpose::Confirmation).await? {
         JudgedReply::Answer(answer) if answer.makes_calls() => Ok(Some(answer)),
         JudgedReply::Answer(_) | JudgedReply::Relay(_) => {
             turn.streamed.restore(aside);
@@ -347,16 +347,16 @@ fn log(trace: &Trace, log_turns: bool) {
 fn record(pipeline: &Arc<Pipeline>, turn: Box<Turn>) {
     let Turn { mut record, in_flight, request_permit, span, .. } = *turn;
     record.end();
-    record.trace_mut().cost = cost(pipeline, record.trace());
-    let trace = record.trace();
+    record.trace.cost = cost(pipeline, &record.trace);
+    let trace = &record.trace;
     pipeline.metrics.turn_ended(trace);
     charge(pipeline, request_permit, trace);
     if let Some(span) = span {
-        pipeline.spans.turn_ended(&span, trace, record.operations());
+        pipeline.spans.turn_ended(&span, trace, &record.operations);
     }
     let (shared, log_span) = (Arc::clone(pipeline), tracing::Span::current());
     pipeline.running.spawn(async move {
-        log_span.in_scope(|| log(record.trace(), shared.log_turns));
+        log_span.in_scope(|| log(&record.trace, shared.log_turns));
         shared.traces.push(record.close());
         // Without a turn in flight, all traces are stored or counted as waiting.
         drop(in_flight);

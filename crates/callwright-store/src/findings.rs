@@ -155,7 +155,7 @@ pub(crate) fn findings(trace: &Trace) -> BTreeSet<Finding> {
         add(FindingKind::ClientTool, &observation.rule, &observation.call.name);
     }
     if let Some(limit) = &trace.exhausted {
-        add(FindingKind::Limit, limit, "");
+        add(FindingKind::Limit, limit.label(), "");
     }
     if let Some(kind) = kind_of_repairs(trace) {
         let steps = trace.plan.iter().flat_map(|plan| &plan.steps).map(|step| (&step.calls, &step.repairs));
@@ -171,7 +171,7 @@ pub(crate) fn findings(trace: &Trace) -> BTreeSet<Finding> {
 /// earlier versions have no outcome.
 fn kind_of_repairs(trace: &Trace) -> Option<FindingKind> {
     match trace.outcome {
-        _ if trace.mode == Mode::Shadow.label() => Some(FindingKind::ShadowRepair),
+        _ if trace.mode == Mode::Shadow => Some(FindingKind::ShadowRepair),
         Some(_) if !trace.actions.repaired => None,
         _ => Some(FindingKind::Repair),
     }
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(repaired_names(&trace).collect::<Vec<_>>(), ["get_forecast"]);
         trace.conclude(TurnOutcome::Call, TurnActions { sent_back: 1, ..TurnActions::default() }, false);
         assert_eq!(found(&trace), [""; 0], "the repaired call was made again");
-        trace.mode = "shadow".to_owned();
+        trace.mode = Mode::Shadow;
         assert_eq!(found(&trace), of_kind("shadow_repair"));
     }
 

@@ -101,7 +101,7 @@ impl TraceRow {
             model: trace.model.as_str().into(),
             upstream: trace.upstream.as_str().into(),
             policy: trace.policy.as_str().into(),
-            mode: trace.mode.as_str().into(),
+            mode: trace.mode.label().into(),
             verdict: trace.verdict.label().into(),
             status: trace.status,
             duration_ms: trace.duration_ms,

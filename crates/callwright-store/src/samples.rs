@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{Settings, TraceRow};
 use callwright_types::trace::{Attempt, sample};
-use callwright_types::{Call, KeyLimits, KeySecret, Trace, Usage, Verdict, VirtualKey};
+use callwright_types::{Call, KeyLimits, KeySecret, Purpose, Trace, Usage, Verdict, VirtualKey};
 
 /// Settings of a store in memory without retention.
 pub(super) fn in_memory() -> Settings {
@@ -27,7 +27,7 @@ pub(super) fn trace(id: &str, millisecond: i64) -> Trace {
 pub(super) fn trace_calling(id: &str, millisecond: i64, tools: &[&str]) -> Trace {
     let call = |name: &&str| Call { id: "1".to_owned(), name: (*name).to_owned(), arguments: "{}".to_owned() };
     let attempt = Attempt {
-        purpose: "first".to_owned(),
+        purpose: Purpose::First,
         upstream: "default".to_owned(),
         model: "m".to_owned(),
         status: Some(200),

@@ -13,16 +13,17 @@ use super::family::{
 };
 use super::labels::{
     AttemptOutcome, CacheName, CloseReason, ConnectionRefusal, ConnectionState, Decision, Endpoint, ExecutionOutcome,
-    Exhausted, FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun,
-    Listener, MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, Purpose, RequestRefusal, ResultLabel, SpanEnd,
-    Stage, TokenKind, TurnMode, UnsureResult, WebhookEnd,
+    FeedbackKind, HandshakeFailure, HoldEnd, KeyResult, KnownNames, Label, LearningJob, LearningRun, Listener,
+    MAX_CLIENT_TOOLS, MemoryKind, OTHER, OperationState, RequestRefusal, ResultLabel, SpanEnd, Stage, TokenKind,
+    UnsureResult, WebhookEnd,
 };
 use super::log_lines::lost_lines;
 use callwright_common::tasks;
 use callwright_types::outcome::CredentialFault;
+use callwright_types::rules::Mode;
 use callwright_types::{
-    CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, TurnAction,
-    TurnOutcome, UnjudgedReason, Verdict,
+    CircuitState, EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, Purpose, RefusalReason, RepairKind,
+    TurnAction, TurnLimit, TurnOutcome, UnjudgedReason, Verdict,
 };
 
 /// Declares the metrics: field, kind, name, labels, buckets. The doc comment is the help text.
@@ -93,12 +94,12 @@ metrics! {
     /// Turns in progress.
     turns_in_flight: IntGauge = "turns_in_flight";
     /// Turns ended, by the policy's mode and the verdict, which follows from outcome and actions.
-    turns: Counters2<TurnMode, Verdict> = "turns_total" ["mode", "verdict"];
+    turns: Counters2<Mode, Verdict> = "turns_total" ["mode", "verdict"];
     /// Turns ended, by the policy's mode and what the client got.
-    turn_outcomes: Counters2<TurnMode, TurnOutcome> = "turn_outcomes_total" ["mode", "outcome"];
+    turn_outcomes: Counters2<Mode, TurnOutcome> = "turn_outcomes_total" ["mode", "outcome"];
     /// Turns ended, by the policy's mode and what the proxy did to the model's answer; a turn with several actions counts
     /// once for each.
-    turn_actions: Counters2<TurnMode, TurnAction> = "turn_actions_total" ["mode", "action"];
+    turn_actions: Counters2<Mode, TurnAction> = "turn_actions_total" ["mode", "action"];
     /// Turns ended in shadow mode, by the verdict on the model's answer: guard mode would repair a `repaired` one, and send
     /// a `faulty` one back.
     shadow_turns: Counters<Verdict> = "shadow_turns_total" ["verdict"];
@@ -172,7 +173,7 @@ metrics! {
     /// Rounds of feedback per evaluated turn, by kind.
     feedback_rounds: Histograms<FeedbackKind> = "feedback_rounds" ["kind"] in ROUNDS;
     /// Turns that reached a limit before their answer was right, by limit.
-    feedback_exhausted: Counters<Exhausted> = "feedback_exhausted_total" ["kind"];
+    feedback_exhausted: Counters<TurnLimit> = "feedback_exhausted_total" ["kind"];
 
     /// Calls that the proxy executed, by tool and outcome.
     tool_executions: NamedCounters<ExecutionOutcome> = "tool_executions_total" ["tool", "outcome"];

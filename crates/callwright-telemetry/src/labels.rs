@@ -5,23 +5,8 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-use callwright_types::outcome::CredentialFault;
-use callwright_types::{
-    EvidenceKind, FaultCode, PlanResult, PrefixChange, Protocol, RefusalReason, RepairKind, TurnAction, TurnOutcome,
-    UnjudgedReason, UpstreamFailureKind, Verdict,
-};
-
-/// A closed set of label values.
-pub trait Label: Copy + 'static {
-    /// All values; the position of a value is its [`Label::index`].
-    const ALL: &'static [Self];
-
-    /// Returns the position in [`Label::ALL`].
-    fn index(self) -> usize;
-
-    /// Returns the label value for Prometheus.
-    fn label(self) -> &'static str;
-}
+pub use callwright_types::Label;
+use callwright_types::UpstreamFailureKind;
 
 /// Label value of everything unknown.
 pub const OTHER: &str = "other";
@@ -362,34 +347,6 @@ impl KeyResult {
 }
 
 labels! {
-    /// Purpose of an upstream request.
-    Purpose {
-        /// The client's own request.
-        First = "first",
-        /// The scan found faults.
-        StaticFeedback = "static_feedback",
-        /// The model is requested to confirm that a text was meant as a call.
-        Confirmation = "confirmation",
-        /// Executed calls succeeded.
-        ToolResults = "tool_results",
-        /// Executed calls failed.
-        DynamicFeedback = "dynamic_feedback",
-        /// A final answer without calls is requested.
-        Closing = "closing",
-        /// A plan is drawn.
-        Plan = "plan",
-        /// An outline is made from learned procedures.
-        Procedure = "procedure",
-        /// A successful answer is checked.
-        Check = "check",
-        /// A lesson is rewritten; no turn is charged.
-        Note = "note",
-        /// Any other purpose.
-        Other = OTHER,
-    }
-}
-
-labels! {
     /// Kind of token.
     TokenKind {
         /// Prompt token.
@@ -418,28 +375,6 @@ labels! {
         Declined = "declined",
         /// The model was not requested to confirm: policy or a limit keeps the text.
         Text = "text",
-    }
-}
-
-labels! {
-    /// Limit that ended a turn before its answer was right.
-    Exhausted {
-        /// Rounds of static feedback.
-        StaticFeedback = "static_feedback",
-        /// Rounds of dynamic feedback.
-        DynamicFeedback = "dynamic_feedback",
-        /// Upstream requests.
-        UpstreamRequests = "upstream_requests",
-        /// Tokens.
-        Tokens = "tokens",
-        /// Time.
-        Seconds = "seconds",
-        /// A repeated upstream request failed.
-        Upstream = "upstream",
-        /// Time limit for evaluating one answer.
-        Judgement = "judgement",
-        /// Any other limit.
-        Other = OTHER,
     }
 }
 
@@ -482,18 +417,6 @@ labels! {
 }
 
 labels! {
-    /// Degree to which the proxy may intervene in a turn.
-    TurnMode {
-        /// Answers are evaluated, repaired and returned to the model.
-        Guard = "guard",
-        /// Nothing is changed: verdicts state what guard mode would do.
-        Shadow = "shadow",
-        /// Answers are passed through.
-        Off = "off",
-    }
-}
-
-labels! {
     /// Result of an operation.
     ResultLabel {
         /// The operation succeeded.
@@ -510,48 +433,6 @@ labels! {
         Loaded = "loaded",
         /// The operation could not be converted to a tool.
         Skipped = "skipped",
-    }
-}
-
-/// Implements [`Label`] for an enumeration of the domain.
-macro_rules! domain_labels {
-    ($name:ident, $label:ident) => {
-        impl Label for $name {
-            const ALL: &'static [Self] = &$name::ALL;
-
-            fn index(self) -> usize {
-                self as usize
-            }
-
-            fn label(self) -> &'static str {
-                $name::$label(self)
-            }
-        }
-    };
-}
-
-domain_labels!(Verdict, label);
-domain_labels!(UnjudgedReason, label);
-domain_labels!(TurnOutcome, label);
-domain_labels!(TurnAction, label);
-domain_labels!(Protocol, label);
-domain_labels!(PlanResult, label);
-domain_labels!(EvidenceKind, label);
-domain_labels!(FaultCode, code);
-domain_labels!(RepairKind, label);
-domain_labels!(CredentialFault, label);
-domain_labels!(RefusalReason, label);
-domain_labels!(PrefixChange, label);
-
-impl Label for bool {
-    const ALL: &'static [Self] = &[false, true];
-
-    fn index(self) -> usize {
-        usize::from(self)
-    }
-
-    fn label(self) -> &'static str {
-        if self { "true" } else { "false" }
     }
 }
 

@@ -3,18 +3,17 @@
 use std::time::Duration;
 
 use super::Metrics;
-use super::labels::{
-    AttemptOutcome, ExecutionOutcome, Exhausted, FeedbackKind, OTHER, Purpose, Stage, TokenKind, TurnMode, UnsureResult,
-};
+use super::labels::{AttemptOutcome, ExecutionOutcome, FeedbackKind, OTHER, Stage, TokenKind, UnsureResult};
+use callwright_types::rules::Mode;
 use callwright_types::trace::{Attempt, Execution};
-use callwright_types::{Diagnosis, Explanation, Protocol, RepairKind, Trace, UnjudgedReason, Verdict};
+use callwright_types::{Diagnosis, Explanation, Protocol, Purpose, RepairKind, Trace, UnjudgedReason, Verdict};
 
 impl Metrics {
     /// Counts a finished turn: its verdict, upstream attempts, tokens, evaluated calls, diagnoses, repairs, feedback,
     /// executions, explanations and overhead. Requests, times to the first chunk and single stages are recorded where
     /// they happen.
     pub fn turn_ended(&self, trace: &Trace) {
-        let mode = TurnMode::of(&trace.mode).unwrap_or(TurnMode::Off);
+        let mode = trace.mode;
         self.turns.inc(mode, trace.verdict);
         self.result(trace, mode);
         self.protocol_turns.inc(Protocol::of_endpoint(&trace.endpoint), trace.verdict);
@@ -39,7 +38,7 @@ impl Metrics {
         for observation in trace.observed.iter().filter(|observation| !observation.again) {
             self.explanations.inc(observation.explanation.as_ref().is_some_and(Explanation::is_hit));
         }
-        if mode != TurnMode::Off {
+        if mode != Mode::Off {
             self.tools_offered.observe(trace.tools_offered.len() as f64);
             if let Some(change) = trace.offer.as_ref().and_then(|offer| offer.prefix_change) {
                 self.tool_prefix_changes.inc(change);
@@ -49,7 +48,7 @@ impl Metrics {
     }
 
     /// Counts outcome and actions. Reasons that concern single answers are counted where they happen.
-    fn result(&self, trace: &Trace, mode: TurnMode) {
+    fn result(&self, trace: &Trace, mode: Mode) {
         if let Some(outcome) = trace.outcome {
             self.turn_outcomes.inc(mode, outcome);
             trace.actions.taken().for_each(|action| self.turn_actions.inc(mode, action));
@@ -62,13 +61,12 @@ impl Metrics {
         }
     }
 
-    fn attempt(&self, attempt: &Attempt, mode: TurnMode) {
+    fn attempt(&self, attempt: &Attempt, mode: Mode) {
         let outcome = AttemptOutcome::of(&attempt.outcome).unwrap_or(AttemptOutcome::Other);
         self.upstream_attempts.inc(&attempt.upstream, outcome);
         self.upstream_duration.observe(milliseconds(attempt.duration_ms).as_secs_f64());
-        let purpose = Purpose::of(&attempt.purpose).unwrap_or(Purpose::Other);
-        self.tokens.add(TokenKind::Prompt, purpose, attempt.usage.prompt_tokens);
-        self.tokens.add(TokenKind::Completion, purpose, attempt.usage.completion_tokens);
+        self.tokens.add(TokenKind::Prompt, attempt.purpose, attempt.usage.prompt_tokens);
+        self.tokens.add(TokenKind::Completion, attempt.purpose, attempt.usage.completion_tokens);
         for diagnosis in &attempt.diagnoses {
             self.diagnoses.inc(diagnosis.code);
         }
@@ -76,7 +74,7 @@ impl Metrics {
             self.advice.inc(diagnosis.code);
         }
         for repair in &attempt.repairs {
-            let repairs = if mode == TurnMode::Shadow { &self.shadow_repairs } else { &self.repairs };
+            let repairs = if mode == Mode::Shadow { &self.shadow_repairs } else { &self.repairs };
             repairs.inc(repair.kind);
         }
     }
@@ -105,8 +103,7 @@ impl Metrics {
             if !attempt.diagnoses.iter().chain(&attempt.advice).any(Diagnosis::is_unsure) {
                 continue;
             }
-            let next =
-                trace.attempts.get(index + 1).filter(|next| Purpose::of(&next.purpose) == Some(Purpose::Confirmation));
+            let next = trace.attempts.get(index + 1).filter(|next| next.purpose == Purpose::Confirmation);
             self.unsure_answers.inc(match next {
                 None => UnsureResult::Text,
                 Some(next) if next.calls.is_empty() => UnsureResult::Declined,
@@ -134,11 +131,11 @@ impl Metrics {
         for (kind, purpose) in
             [(FeedbackKind::Static, Purpose::StaticFeedback), (FeedbackKind::Dynamic, Purpose::DynamicFeedback)]
         {
-            let rounds = trace.attempts.iter().filter(|attempt| Purpose::of(&attempt.purpose) == Some(purpose)).count();
+            let rounds = trace.attempts.iter().filter(|attempt| attempt.purpose == purpose).count();
             self.feedback_rounds.observe_number(kind, rounds as f64);
         }
-        if let Some(limit) = &trace.exhausted {
-            self.feedback_exhausted.inc(Exhausted::of(limit).unwrap_or(Exhausted::Other));
+        if let Some(limit) = trace.exhausted {
+            self.feedback_exhausted.inc(limit);
         }
     }
 }
@@ -269,9 +266,9 @@ mod tests {
     #[test]
     fn labels_that_are_not_known_are_other() {
         let metrics = Metrics::new();
-        let mut strange = trace("?");
+        let mut strange = trace("off");
         strange.attempts[0].outcome = "?".to_owned();
-        strange.attempts[0].purpose = "?".to_owned();
+        strange.attempts[0].purpose = serde_json::from_value(json!("?")).unwrap();
         strange.attempts[0].duration_ms = f64::NAN;
         strange.executions[0].outcome = "?".to_owned();
         strange.executions[0].call.name = "?".to_owned();
@@ -292,7 +289,7 @@ mod tests {
         let calls = trace.attempts.iter_mut().flat_map(|attempt| &mut attempt.calls);
         calls.for_each(|call| call.name = invent());
         for attempt in &mut trace.attempts {
-            (attempt.upstream, attempt.outcome, attempt.purpose) = (invent(), invent(), invent());
+            (attempt.upstream, attempt.outcome) = (invent(), invent());
             attempt.model = invent();
         }
         for execution in &mut trace.executions {
@@ -300,7 +297,6 @@ mod tests {
         }
         trace.observed.iter_mut().for_each(|observation| observation.call.name = invent());
         (trace.model, trace.upstream, trace.policy) = (invent(), invent(), invent());
-        (trace.mode, trace.exhausted) = (invent(), Some(invent()));
     }
 
     #[test]

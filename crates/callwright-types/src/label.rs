@@ -3,6 +3,11 @@
 use crate::memory::Polarity;
 use crate::outcome::CredentialFault;
 use crate::rules::{Action, ApprovalMode, Evidence, Mode};
+use crate::{
+    ApprovalStatus, BudgetPeriod, CircuitState, DeviationKind, EvidenceKind, OfferReason, PlanResult, PrefixChange,
+    Protocol, Purpose, RefusalReason, RepairKind, SchemaDialect, TurnAction, TurnLimit, TurnOutcome, UnjudgedReason,
+    UpstreamFailureKind, ValueType, Verdict,
+};
 
 /// A closed set of values with names.
 pub trait Label: Copy + 'static {
@@ -74,12 +79,8 @@ macro_rules! labels {
         }
     )+};
 }
-use crate::{
-    ApprovalStatus, BudgetPeriod, CircuitState, DeviationKind, EvidenceKind, OfferReason, PlanResult, PrefixChange,
-    Protocol, RefusalReason, RepairKind, SchemaDialect, TurnAction, TurnOutcome, UnjudgedReason, UpstreamFailureKind,
-    ValueType, Verdict,
-};
 
 labels!(Action, ApprovalMode, ApprovalStatus, BudgetPeriod, CircuitState, CredentialFault, DeviationKind, Evidence);
 labels!(EvidenceKind, Mode, OfferReason, PlanResult, Polarity, PrefixChange, Protocol, RefusalReason, RepairKind);
+labels!(Purpose, TurnLimit);
 labels!(SchemaDialect, TurnAction, TurnOutcome, UnjudgedReason, UpstreamFailureKind, ValueType, Verdict);

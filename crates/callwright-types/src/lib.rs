@@ -44,7 +44,7 @@ pub use failure::{CircuitState, UpstreamFailure, UpstreamFailureKind};
 pub use fault::FaultCode;
 pub use key::{Budget, BudgetPeriod, KeyLimits, KeyNote, KeySecret, VirtualKey};
 pub use label::Label;
-pub use limits::{LimitMessage, Limits};
+pub use limits::{LimitMessage, Limits, TurnLimit};
 pub use memory::{
     Evidence, EvidenceKind, Lesson, LessonDraft, MemoryNote, Polarity, Procedure, ProcedureDraft, Scope, UsageCounter,
 };
@@ -61,7 +61,12 @@ pub use secret::{Secret, written_forms};
 pub use secret_values::{MASK, SecretValues};
 pub use similarity::Similarity;
 pub use tool::{OperationRef, Owner, Tool, ToolKind};
-pub use trace::Trace;
+pub use trace::{Purpose, Trace};
 pub use turn_result::{TurnAction, TurnActions, TurnOutcome, TurnResult, UnjudgedReason};
 pub use usage::{Cost, Usage};
 pub use verdict::Verdict;
+
+/// Whether a value is the one that a missing member of a document has.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

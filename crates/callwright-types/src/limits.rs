@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Placeholder of the trace's id in a message to users.
 const TRACE: &str = "{trace}";
@@ -49,6 +50,30 @@ fn weighted(range: &str) -> Option<(f32, &str)> {
     let tag = parts.next()?;
     let weight = parts.find_map(|part| part.strip_prefix("q=")).map_or(Some(1.0), |weight| weight.parse().ok())?;
     (weight > 0.0 && !tag.is_empty()).then_some((weight, tag))
+}
+
+/// Limit that can end a turn. The names are policy keys under `limits`, values in traces, and metric labels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum TurnLimit {
+    /// Rounds of static feedback.
+    StaticFeedback,
+    /// Rounds of dynamic feedback.
+    DynamicFeedback,
+    /// Upstream requests.
+    UpstreamRequests,
+    /// Tokens.
+    Tokens,
+    /// Wall-clock time.
+    Seconds,
+    /// A repeated upstream request failed.
+    Upstream,
+    /// Time budget for the validation of one answer.
+    Judgement,
+    /// Any other limit, in a trace of another version.
+    #[serde(other)]
+    Other,
 }
 
 /// Limits of one turn. Every number is a policy key under `limits`. The defaults are those of the papers where these

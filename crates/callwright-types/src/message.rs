@@ -31,7 +31,7 @@ pub struct Message {
 }
 
 /// One call as the model made it; no part of it has been validated.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
     /// The upstream's id of the call, or a generated one ([`crate::ids::call_id`]) if the upstream sent none.
     pub id: String,

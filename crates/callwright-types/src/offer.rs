@@ -14,7 +14,7 @@ pub struct OfferNote {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub prefix_change: Option<PrefixChange>,
     /// Whether there was no vector of the user's text, so that only words decided.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[serde(skip_serializing_if = "crate::is_default", default)]
     pub words_alone: bool,
 }
 

@@ -5,15 +5,19 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use strum::{IntoStaticStr, VariantArray};
 
+use super::is_default;
+use super::limits::TurnLimit;
 use super::outcome::CredentialFault;
+use super::rules::Mode;
 use super::{
     ApprovalNote, Call, Diagnosis, Evidence, EvidenceKind, Explanation, KeyNote, MemoryNote, OfferNote, PlanNote,
     RefusalReason, RepairNote, TurnActions, TurnOutcome, TurnResult, UnjudgedReason, Usage, Verdict,
 };
 
 /// Record of one turn. Bodies are present only if policy requires it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Trace {
     /// Id of the turn: the response's `x-callwright-trace` header.
     pub id: String,
@@ -37,8 +41,8 @@ pub struct Trace {
     pub upstream: String,
     /// Name of the policy in force.
     pub policy: String,
-    /// `guard`, `shadow` or `off`.
-    pub mode: String,
+    /// Mode of the policy.
+    pub mode: Mode,
     /// Whether the client requested a stream.
     pub stream: bool,
     /// Status of the response to the client.
@@ -49,7 +53,7 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub outcome: Option<TurnOutcome>,
     /// Actions of the proxy on the model's answer.
-    #[serde(skip_serializing_if = "TurnActions::is_nothing", default)]
+    #[serde(skip_serializing_if = "is_default", default)]
     pub actions: TurnActions,
     /// Reason why the answer, or a part of it, was not validated.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -70,13 +74,13 @@ pub struct Trace {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub memory: Option<MemoryNote>,
     /// Number of earlier answers of the conversation into which the proxy's part was restored.
-    #[serde(skip_serializing_if = "is_none", default)]
+    #[serde(skip_serializing_if = "is_default", default)]
     pub rejoined: u32,
     /// Failures reported by the client's tool messages, in order.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub observed: Vec<Observation>,
     /// Number of older failures reported by the client's tool messages that are neither listed nor explained any more.
-    #[serde(skip_serializing_if = "is_none", default)]
+    #[serde(skip_serializing_if = "is_default", default)]
     pub observed_left_out: u32,
     /// Upstream requests, in order.
     pub attempts: Vec<Attempt>,
@@ -86,7 +90,7 @@ pub struct Trace {
     pub record: Vec<Round>,
     /// The limit that ended the turn, if one did.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub exhausted: Option<String>,
+    pub exhausted: Option<TurnLimit>,
     /// The error sent to the client, if any.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub error: Option<String>,
@@ -122,11 +126,6 @@ impl Trace {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_none(count: &u32) -> bool {
-    *count == 0
-}
-
 /// A failure reported by a client's tool message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -135,7 +134,7 @@ pub struct Observation {
     /// The rule that recognised the failure.
     pub rule: String,
     /// Whether an earlier turn of the conversation had it. Its explanation is in that turn's trace.
-    #[serde(skip_serializing_if = "is_false", default)]
+    #[serde(skip_serializing_if = "is_default", default)]
     pub again: bool,
     /// Explanation from the documentation.
     #[serde(skip_serializing_if = "Option::is_none", default)]
@@ -158,16 +157,42 @@ pub enum Enrichment {
     LeftOut,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
+/// Purpose of an upstream request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// The client's own request.
+    #[default]
+    First,
+    /// The scan found faults; the request reports them to the model.
+    StaticFeedback,
+    /// The answer may be a call, or may only describe one. The model is requested to call if it intended to.
+    Confirmation,
+    /// The proxy executed calls, and all of them succeeded.
+    ToolResults,
+    /// The proxy executed calls, and some failed; the request explains the failures to the model.
+    DynamicFeedback,
+    /// A limit is reached; the model is requested to give a final answer without calls.
+    Closing,
+    /// A plan is drawn.
+    Plan,
+    /// An outline is made from learned procedures.
+    Procedure,
+    /// A successful answer is checked.
+    Check,
+    /// A lesson is rewritten; no turn is charged.
+    Note,
+    /// Any other purpose, in a trace of another version.
+    #[serde(other)]
+    Other,
 }
 
 /// One upstream request of a turn.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Purpose: `first`, `static_feedback`, `tool_results`, `dynamic_feedback`, `closing`.
-    pub purpose: String,
+    /// Purpose of the request.
+    pub purpose: Purpose,
     /// Upstream that received the request.
     pub upstream: String,
     /// Name of the model there; empty if it was not recorded.
@@ -210,30 +235,14 @@ pub struct Attempt {
 
 impl Attempt {
     /// Creates an attempt whose answer has not been evaluated.
-    pub fn unjudged(purpose: &str, upstream: &str, outcome: &str, usage: Usage, duration_ms: f64) -> Self {
-        Self {
-            purpose: purpose.to_owned(),
-            upstream: upstream.to_owned(),
-            model: String::new(),
-            status: None,
-            outcome: outcome.to_owned(),
-            request_id: None,
-            verdict: None,
-            calls: Vec::new(),
-            diagnoses: Vec::new(),
-            advice: Vec::new(),
-            repairs: Vec::new(),
-            usage,
-            estimate: None,
-            started_ms: 0.0,
-            first_chunk_ms: None,
-            duration_ms,
-        }
+    pub fn unjudged(purpose: Purpose, upstream: &str, outcome: &str, usage: Usage, duration_ms: f64) -> Self {
+        let (upstream, outcome) = (upstream.to_owned(), outcome.to_owned());
+        Self { purpose, upstream, outcome, usage, duration_ms, ..Self::default() }
     }
 }
 
 /// One execution of a call.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Execution {
     /// The executed call, after repairs; with arguments only if policy records bodies.
     pub call: Call,
@@ -275,7 +284,7 @@ pub struct Execution {
 }
 
 /// One round of the feedback loop (AutoFeedback section 3.3.2): the action, the observation and the next action.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Round {
     /// `static` or `dynamic`.
     pub kind: String,
@@ -299,39 +308,12 @@ pub struct Round {
 pub fn sample() -> Trace {
     Trace {
         id: "0".repeat(32),
-        session: None,
-        tenant: String::new(),
-        key: None,
-        started_at: Timestamp::UNIX_EPOCH,
         endpoint: "/v1/chat/completions".to_owned(),
         model: "m".to_owned(),
         upstream: "default".to_owned(),
         policy: "default".to_owned(),
-        mode: "guard".to_owned(),
-        stream: false,
         status: 200,
         verdict: Verdict::Text,
-        outcome: None,
-        actions: TurnActions::default(),
-        unjudged: None,
-        shadow_verdict: None,
-        tools_offered: Arc::default(),
-        offer: None,
-        plan: None,
-        memory: None,
-        rejoined: 0,
-        observed: Vec::new(),
-        observed_left_out: 0,
-        attempts: Vec::new(),
-        executions: Vec::new(),
-        record: Vec::new(),
-        exhausted: None,
-        error: None,
-        usage: Usage::default(),
-        cost: None,
-        duration_ms: 0.0,
-        overhead_ms: 0.0,
-        request: None,
-        answer: None,
+        ..Trace::default()
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use strum::{IntoStaticStr, VariantArray};
 
-use super::Verdict;
+use super::{Verdict, is_default};
 
 /// Kind of answer that the client got. The names are metric labels and header values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
@@ -58,39 +58,23 @@ pub enum UnjudgedReason {
 #[serde(default)]
 pub struct TurnActions {
     /// Whether a call or a text differs from the model's: repaired, found in text, or with another id or form.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub repaired: bool,
     /// Number of times that the model got feedback.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub sent_back: u32,
     /// Whether the client did not get calls of the last answer because they are faulty or not validated.
-    #[serde(skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_default")]
     pub withheld: bool,
     /// Number of calls that were left out: repetitions, and those that `parallel_tool_calls: false` does not permit.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub cut: u32,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_zero(count: &u32) -> bool {
-    *count == 0
-}
-
 impl TurnActions {
-    /// Whether the proxy did nothing.
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-    pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-
     /// Returns the text of `Display`, without an allocation if nothing was done.
     pub fn text(&self) -> Cow<'static, str> {
-        if self.is_nothing() { Cow::Borrowed(TurnAction::Nothing.label()) } else { Cow::Owned(self.to_string()) }
+        if is_default(self) { Cow::Borrowed(TurnAction::Nothing.label()) } else { Cow::Owned(self.to_string()) }
     }
 
     /// Whether what left differs from the model's last answer.
@@ -105,7 +89,7 @@ impl TurnActions {
             (TurnAction::SentBack, self.sent_back > 0),
             (TurnAction::Withheld, self.withheld),
             (TurnAction::Cut, self.cut > 0),
-            (TurnAction::Nothing, self.is_nothing()),
+            (TurnAction::Nothing, is_default(&self)),
         ];
         taken.into_iter().filter_map(|(action, is_taken)| is_taken.then_some(action))
     }

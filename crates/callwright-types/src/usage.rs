@@ -13,13 +13,8 @@ pub struct Usage {
     /// Sum of both.
     pub total_tokens: u64,
     /// Prompt tokens that the provider read from a cache.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub cached_tokens: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl std::ops::AddAssign for Usage {

@@ -5,7 +5,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 /// Verdict on an answer, or on a turn. That on a turn is derived from its outcome and actions. The names are metric labels
 /// and header values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -25,5 +25,6 @@ pub enum Verdict {
     Failed,
     /// Not evaluated: mode `off`, an endpoint that is passed through, an answer that exceeds the time limit of evaluation, or
     /// values whose schema was not compiled.
+    #[default]
     Unguarded,
 }

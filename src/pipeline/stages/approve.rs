@@ -53,7 +53,7 @@ pub(super) async fn approve(
     operation: &Operation,
     toolset: &Toolset,
 ) -> ApprovalCheck {
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let rules = &turn.policy.execute;
     let clearance = pipeline.executor.clear(call, operation, toolset, rules, trace.session.as_deref(), &trace.id).await;
     let application = match clearance {
@@ -117,7 +117,7 @@ pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, check: ApprovalCh
 /// Returns the time to wait for the decision.
 fn patience(turn: &Turn, rules: &ApprovalRules) -> Result<Duration, String> {
     match rules.mode {
-        ApprovalMode::Notice if turn.record.trace().session.is_none() => Err("a person has to approve it, but this \
+        ApprovalMode::Notice if turn.record.trace.session.is_none() => Err("a person has to approve it, but this \
             conversation has no session to which the approval could belong; the client must send a key or the \
             header x-callwright-session"
             .to_owned()),
@@ -142,7 +142,7 @@ fn question(
     secrets: &SecretValues,
 ) -> Question {
     let Application { operation: label, method, target, arguments, digest } = application;
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let patience = SignedDuration::try_from(patience).unwrap_or(SignedDuration::MAX);
     let tenant = turn.tenant().to_owned();
     Question {
@@ -162,14 +162,14 @@ fn question(
         target: secrets.mask_text(&target).into_owned(),
         arguments: secrets.mask_text(&arguments).into_owned(),
         digest,
-        keep: turn.record.keeps_bodies(),
+        keep: turn.record.keep_bodies,
     }
 }
 
 /// Returns the client's name for people: the name of its virtual key, else the first digits of its key's hash, which do
 /// not reveal the key.
 fn client(turn: &Turn, tenant: &str) -> String {
-    if let Some(key) = &turn.record.trace().key {
+    if let Some(key) = &turn.record.trace.key {
         return key.name.clone();
     }
     let letters = tenant.get(..CLIENT_LETTERS).unwrap_or_default();

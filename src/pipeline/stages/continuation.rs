@@ -73,7 +73,7 @@ pub(crate) async fn resume(pipeline: &Pipeline, turn: &mut Turn, conversation: &
     if !custom.is_empty() {
         conversation.draft.set_result_forms(&custom);
     }
-    turn.record.trace_mut().rejoined += u32::from(!rows.is_empty());
+    turn.record.trace.rejoined += u32::from(!rows.is_empty());
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
 }
 
@@ -118,7 +118,7 @@ fn key(kind: &str, id: &str) -> String {
 fn row(turn: &Turn, number: usize, key: String, document: String) -> KeptRow {
     KeptRow {
         // A turn has one row for its kept part; these are in addition to it.
-        turn: format!("{}/{number}", turn.record.trace().id),
+        turn: format!("{}/{number}", turn.record.trace.id),
         tenant: turn.tenant().to_owned(),
         calls: key,
         context: String::new(),

@@ -1,6 +1,5 @@
 //! Feed back: converts diagnoses to messages for the model (static feedback), and adds the closing request at a limit.
 
-use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, ToolReply, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
@@ -8,7 +7,7 @@ use callwright_judge::feedback;
 use callwright_judge::repair::JudgedCall;
 use callwright_telemetry::labels::Stage;
 use callwright_types::trace::Round;
-use callwright_types::{Call, Diagnosis, FaultCode};
+use callwright_types::{Call, Diagnosis, FaultCode, Purpose};
 
 use super::hand_back::shown_rounds;
 
@@ -20,21 +19,21 @@ pub(crate) fn feed_back(
     turn: &mut Turn,
     conversation: &mut TurnConversation,
     judged: &JudgedAnswer,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) {
     pipeline.timed(Stage::FeedBack, || append(turn, conversation, judged, purpose));
 }
 
-fn append(turn: &mut Turn, conversation: &mut TurnConversation, judged: &JudgedAnswer, purpose: RequestPurpose) {
+fn append(turn: &mut Turn, conversation: &mut TurnConversation, judged: &JudgedAnswer, purpose: Purpose) {
     let TurnConversation { offering, draft, .. } = conversation;
     let offer = offering.offer();
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let message = &choice.message;
-    let is_of_call = found.no_answer().is_none() && purpose != RequestPurpose::Confirmation;
+    let is_of_call = found.no_answer().is_none() && purpose != Purpose::Confirmation;
     turn.record.sent_back(is_of_call);
     if let Some(diagnosis) = &found.no_call {
         let text = match (purpose, found.no_answer()) {
-            (RequestPurpose::Confirmation, _) => feedback::confirm_call(diagnosis, &offer.tool_set),
+            (Purpose::Confirmation, _) => feedback::confirm_call(diagnosis, &offer.tool_set),
             (_, Some(_)) => feedback::no_answer(diagnosis),
             (_, None) => feedback::no_call(diagnosis, &offer.tool_set),
         };
@@ -62,7 +61,7 @@ fn append(turn: &mut Turn, conversation: &mut TurnConversation, judged: &JudgedA
             draft.append_feedback(&judged.completion, &replies);
         }
     }
-    if purpose == RequestPurpose::Closing {
+    if purpose == Purpose::Closing {
         let text = feedback::closing(shown_rounds(turn));
         draft.append_closing(&text);
     }
@@ -94,13 +93,12 @@ fn brief(diagnoses: &[Diagnosis]) -> String {
 }
 
 fn note(turn: &mut Turn, action: String, observation: &str, brief: String) {
-    turn.record.round(Round {
+    turn.record.trace.record.push(Round {
         kind: "static".to_owned(),
         action,
         observation: observation.to_owned(),
         brief,
-        thought: None,
-        new_action: None,
+        ..Round::default()
     });
 }
 

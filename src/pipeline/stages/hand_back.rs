@@ -1,7 +1,7 @@
 //! Hand back: converts outcomes to results for the model, with dynamic feedback for failures, and adds rounds to the
 //! record.
 
-use crate::pipeline::dialogue::{DialogueStep, RequestPurpose};
+use crate::pipeline::dialogue::DialogueStep;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, JudgedAnswer, RunResults, ToolReply, Turn, TurnConversation};
 use callwright_judge::feedback::{self, FailedOutcome};
@@ -9,7 +9,7 @@ use callwright_judge::repair::JudgedMessage;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Ablation;
 use callwright_types::trace::Round;
-use callwright_types::{Call, Outcome};
+use callwright_types::{Call, Outcome, Purpose};
 
 /// Appends the results to the request, whose tools may have grown meanwhile.
 pub(crate) fn hand_back(
@@ -44,19 +44,19 @@ fn append(
         None => choice.set_calls(&calls),
     }
     draft.commit_results(&completion, &results);
-    if next == DialogueStep::Ask(RequestPurpose::Closing) {
+    if next == DialogueStep::Ask(Purpose::Closing) {
         draft.append_closing(&feedback::closing(shown_rounds(turn)));
     }
 }
 
 /// Returns the rounds that the model is shown: none where policy leaves out the record.
 pub(crate) fn shown_rounds(turn: &Turn) -> &[Round] {
-    if turn.policy.observe.lacks(Ablation::Record) { &[] } else { &turn.record.trace().record }
+    if turn.policy.observe.lacks(Ablation::Record) { &[] } else { &turn.record.trace.record }
 }
 
 /// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
 pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<ToolReply> {
-    let rounds = turn.record.trace().record.len();
+    let rounds = turn.record.trace.record.len();
     let earlier = shown_rounds(turn).to_vec();
     let mut results: Vec<ToolReply> = Vec::with_capacity(ran.results.len());
     for result in &ran.results {
@@ -88,18 +88,17 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> V
                 Some(reason) => reason.clone(),
                 None => feedback::brief(&result.outcome, result.shortfall.as_ref()),
             };
-            turn.record.round(Round {
+            turn.record.trace.record.push(Round {
                 kind: "dynamic".to_owned(),
                 action: call.written(),
                 observation: text.clone(),
                 brief,
-                thought: None,
-                new_action: None,
+                ..Round::default()
             });
         }
         results.push(ToolReply { call: call.clone(), text, is_error: result.failed || result.explanation.is_some() });
     }
-    if turn.record.trace().record.len() > rounds {
+    if turn.record.trace.record.len() > rounds {
         turn.record.sent_back(false);
     }
     results

@@ -176,7 +176,7 @@ fn row(turn: &Turn, part: &KeptPart, document: String) -> KeptRow {
     let mut hashes = MessageHashes::nothing();
     turn.request.messages().iter().for_each(|message| hashes.add(message));
     KeptRow {
-        turn: turn.record.trace().id.clone(),
+        turn: turn.record.trace.id.clone(),
         tenant: turn.tenant().to_owned(),
         calls: kept_key::calls(part.sent().iter().map(String::as_str)),
         context: hashes.context(),

@@ -18,7 +18,7 @@ use crate::pipeline::cpu::Overloaded;
 use crate::pipeline::kept_key::{client_key, tenant};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::settings::AliasSettings;
-use crate::pipeline::state::{CallStates, Opening, StreamProgress, Turn, TurnRecord};
+use crate::pipeline::state::{CallStates, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
 use callwright_common::digest::hex;
 use callwright_common::tokens::BYTES_PER_TOKEN;
@@ -27,7 +27,7 @@ use callwright_policy::{KeyFacts, Policy, TurnFacts};
 use callwright_telemetry::labels::KeyResult;
 use callwright_telemetry::{TRACEPARENT, TRACESTATE};
 use callwright_types::rules::{BackgroundRule, Mode, ProceduresMode};
-use callwright_types::{MemoryNote, Protocol, Scope, ids};
+use callwright_types::{MemoryNote, Protocol, Scope, Trace, ids};
 use callwright_upstream::{Upstream, detach_headers};
 
 /// Header that groups the turns of a conversation.
@@ -132,29 +132,29 @@ pub(crate) fn open(
         admit(pipeline, &caller, &chat, std::iter::once(&model).chain(fallbacks.iter().map(|(_, model)| model)))?;
     let debug = text(&headers, DEBUG_HEADER).is_some_and(|value| value.eq_ignore_ascii_case("true"));
     let started_at = Timestamp::now();
-    let opening = Opening {
+    let memory = uses_memory(&policy).then(|| MemoryNote {
+        reflect: policy.recall.reflect && !policy.recall.group.is_empty(),
+        ..MemoryNote::of(scope(&policy, &tenant))
+    });
+    let keep_bodies = policy.record.bodies || record_bodies || pipeline.settings.record_bodies;
+    let trace = Trace {
         id: ids::trace_id(started_at),
         started_at,
         session,
         tenant,
         key: caller.as_deref().map(KnownKey::note),
-        endpoint,
+        endpoint: endpoint.to_owned(),
         model: name,
         upstream: upstream.name().to_owned(),
         policy: policy.name.clone(),
         mode: policy.mode,
         stream: chat.is_stream(),
-        keep_bodies: policy.record.bodies || record_bodies || pipeline.settings.record_bodies,
+        memory,
+        request: keep_bodies.then(|| chat.to_value()),
+        ..Trace::default()
     };
-    let mut record = Box::new(TurnRecord::open(opening, arrived));
-    record.trace_mut().memory = uses_memory(&policy).then(|| MemoryNote {
-        reflect: policy.recall.reflect && !policy.recall.group.is_empty(),
-        ..MemoryNote::of(scope(&policy, &record.trace().tenant))
-    });
-    if record.keeps_bodies() {
-        record.trace_mut().request = Some(chat.to_value());
-    }
-    let span = pipeline.spans.begin(&headers, &record.trace().id);
+    let record = Box::new(TurnRecord::open(trace, keep_bodies, arrived));
+    let span = pipeline.spans.begin(&headers, &record.trace.id);
     if let Some(span) = &span {
         headers.insert(TRACEPARENT, span.header());
         if !span.has_parent() {

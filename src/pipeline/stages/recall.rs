@@ -36,7 +36,7 @@ const PURPOSE_CHARS: usize = 400;
 pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) {
     let TurnConversation { offering, draft, .. } = conversation;
     let offer = offering.offer();
-    let Some(scope) = turn.record.trace().memory.as_ref().map(|note| note.scope.clone()) else { return };
+    let Some(scope) = turn.record.trace.memory.as_ref().map(|note| note.scope.clone()) else { return };
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
     let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.lesson_store.has_lessons(&scope);
     if !is_wanted || (!may_show && pipeline.recalled_before.is_empty()) {
@@ -52,7 +52,7 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, conversation: &
         }
     }
     pipeline.metrics.overhead.observe(Stage::Recall, started.elapsed());
-    let shown = turn.record.trace().memory.iter().flat_map(|memory| &memory.lessons);
+    let shown = turn.record.trace.memory.iter().flat_map(|memory| &memory.lessons);
     let found = shown.filter(|lesson| !lesson.withheld).count();
     turn.record.operation(OperationKind::SearchMemory(MemoryKind::Lesson), started, found);
 }
@@ -70,7 +70,7 @@ struct PlacedNotes {
 /// Returns the lessons of the user messages: cached ones, and new ones for the last message if `may_show` is set.
 async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, may_show: bool) -> Vec<PlacedNotes> {
     let user_messages = user_messages(&turn.request);
-    let session = turn.record.trace().session.as_deref();
+    let session = turn.record.trace.session.as_deref();
     let skipped = user_messages.len().saturating_sub(USER_MESSAGES);
     let mut notes = Vec::new();
     for (ordinal, (place, text)) in user_messages.iter().enumerate().skip(skipped) {
@@ -166,7 +166,7 @@ fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraf
         if let Some(note) = note(offer, turn.snapshot.memory.lesson_store.settings(), &shown) {
             draft.add_note(place, note);
         }
-        if is_last && let Some(memory) = &mut turn.record.trace_mut().memory {
+        if is_last && let Some(memory) = &mut turn.record.trace.memory {
             memory.lessons = shown.lessons.iter().map(|lesson| Recalled { again, ..lesson.clone() }).collect();
             if !again {
                 pipeline.metrics.recalls.inc(MemoryKind::Lesson, shown.lessons.iter().any(|lesson| !lesson.withheld));

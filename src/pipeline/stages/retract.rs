@@ -125,7 +125,7 @@ pub(crate) async fn settle(pipeline: &Pipeline, turn: &mut Turn, settled: &Settl
             commit(pipeline, turn, number, part, false).await;
         }
     }
-    if turn.record.trace().actions.withheld
+    if turn.record.trace.actions.withheld
         && let Some(message) = settled.message()
     {
         let further = MAX_PARTS.saturating_sub(retracted.len());
@@ -138,7 +138,7 @@ pub(crate) async fn settle(pipeline: &Pipeline, turn: &mut Turn, settled: &Settl
 /// Commits whether a part of the turn is retracted or accepted.
 async fn commit(pipeline: &Pipeline, turn: &Turn, number: usize, part: &ReasoningPart, is_retracted: bool) {
     let started = Instant::now();
-    let name = format!("{}/{KEY}/{number}", turn.record.trace().id);
+    let name = format!("{}/{KEY}/{number}", turn.record.trace.id);
     for [kind, value] in part.keys() {
         let stored = match is_retracted {
             true => StoredReasoning::Retracted { name: name.clone(), part: part.clone() },

@@ -61,7 +61,7 @@ async fn run_side_by_side(
     let side_by_side = turn.policy.limits.parallel_calls.max(1) as usize;
     let shared: &Turn = turn;
     let mut checks = Vec::with_capacity(calls.len());
-    let executed = shared.record.trace().executions.iter().filter(|execution| execution.outcome != REFUSED).count();
+    let executed = shared.record.trace.executions.iter().filter(|execution| execution.outcome != REFUSED).count();
     let room = (shared.policy.limits.executed_calls as usize).saturating_sub(executed);
     for (place, checked) in calls.iter().enumerate() {
         checks.push(match choice.permits(&checked.call().name) {
@@ -195,7 +195,7 @@ async fn carry_out(
         let refusal = Refusal::new(RefusalReason::ToolRemoved, "the tool is no longer in the catalog");
         return (refusal.into(), None);
     };
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let (session, id) = (trace.session.as_deref(), &trace.id);
     let executor = &pipeline.executor;
     let (outcome, used) = match decision {
@@ -243,7 +243,6 @@ fn trace_of(checked: &CheckedCall, found: Option<FoundOperation<'_>>, outcome: &
         operation: found.map(|(.., operation)| format!("{} {}", operation.method, operation.path)).unwrap_or_default(),
         outcome: outcome.label().to_owned(),
         reason: outcome.refusal(),
-        remedy: None,
         status: outcome.status(),
         body: match outcome {
             Outcome::Answered(answer) => Some(feedback::answer::recorded(answer)),
@@ -253,12 +252,8 @@ fn trace_of(checked: &CheckedCall, found: Option<FoundOperation<'_>>, outcome: &
             | Outcome::Unauthorised { reason, .. } => Some(reason.clone()),
             Outcome::Unapproved(_) => None,
         },
-        approval: None,
-        explanation: None,
-        credential: None,
-        doubt: None,
-        started_ms: 0.0,
         duration_ms: milliseconds(took),
+        ..Execution::default()
     }
 }
 
@@ -275,7 +270,7 @@ fn costs_a_round(
     explanation: Option<&Explanation>,
     credential: Option<CredentialFault>,
 ) -> bool {
-    let earlier = &turn.record.trace().executions;
+    let earlier = &turn.record.trace.executions;
     let mut of_tool = earlier.iter().filter(|execution| execution.call.name == checked.call().name);
     match outcome {
         Outcome::Unapproved(note) => {

@@ -15,7 +15,7 @@ use callwright_types::{Call, SecretValues, Tool};
 
 /// Collects the secrets of the calls in the client's conversation.
 pub(super) fn of_conversation(turn: &mut Turn, offer: &Offer) {
-    if turn.record.keeps_bodies() && turn.request.may_have_calls() {
+    if turn.record.keep_bodies && turn.request.may_have_calls() {
         let calls: Vec<Call> =
             turn.request.messages().into_iter().flat_map(|message| message.calls.into_owned()).collect();
         note(turn, offer, calls.iter());
@@ -24,7 +24,7 @@ pub(super) fn of_conversation(turn: &mut Turn, offer: &Offer) {
 
 /// Collects the secrets of the calls of an answer, in their original and their repaired form.
 pub(super) fn of_answer(turn: &mut Turn, offer: &Offer, judged: &JudgedAnswer) {
-    if turn.record.keeps_bodies() {
+    if turn.record.keep_bodies {
         note(turn, offer, judged.calls().flat_map(|call| [&call.made, &call.repaired]));
     }
 }
@@ -33,7 +33,7 @@ fn note<'c>(turn: &mut Turn, offer: &Offer, calls: impl Iterator<Item = &'c Call
     let mut own: Option<Vec<Tool>> = None;
     // Grouped by tool: each schema is parsed once for all calls.
     let mut read: HashMap<*const Value, (Arc<Value>, Vec<Arc<Value>>)> = HashMap::new();
-    let mut secrets = SecretValues::clone(turn.record.secrets());
+    let mut secrets = turn.record.secrets.clone();
     for call in calls {
         let arguments = serde_json::from_str::<Value>(&call.arguments).ok().map(Arc::new);
         let offered = offer.tool_set.get(&call.name).into_iter().chain(offer.tool_set.literal(&call.name));
@@ -54,5 +54,5 @@ fn note<'c>(turn: &mut Turn, offer: &Offer, calls: impl Iterator<Item = &'c Call
     for (schema, arguments) in read.into_values() {
         secrets.note_all(&schema, arguments.iter().map(AsRef::as_ref));
     }
-    turn.record.keep_secret(secrets);
+    turn.record.secrets = secrets;
 }

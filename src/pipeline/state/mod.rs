@@ -18,7 +18,7 @@ pub(crate) use draft::{ChatDraft, ToolReply};
 pub(crate) use event_progress::{EventProgress, HeldEvent};
 pub(crate) use kept_calls::{KeptCalls, OrderedCall, with_fresh_id};
 pub(crate) use plan_run::{PlanRun, PlanRunState, WaitingPlan, value_of};
-pub(crate) use record::{Opening, TurnRecord, milliseconds};
+pub(crate) use record::{TurnRecord, milliseconds};
 pub(crate) use run_results::{CallStates, RanCall, RunResults};
 pub(crate) use stream_progress::{HeldText, SentText, StreamProgress};
 pub(crate) use tool_results::{ToolResult, tool_results};

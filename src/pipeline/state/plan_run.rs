@@ -157,7 +157,7 @@ impl PlanRun {
         };
         let mut made: Vec<String> = progress.answered_calls().into_iter().collect();
         made.sort_unstable();
-        turn.record.trace_mut().plan = Some(PlanNote {
+        turn.record.trace.plan = Some(PlanNote {
             result,
             reason: self.waiting.reason.clone(),
             procedure: self.waiting.procedure.clone(),

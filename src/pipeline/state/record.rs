@@ -18,108 +18,39 @@ use callwright_types::{
 /// The trace of a running turn, and its clock.
 #[derive(Debug)]
 pub(crate) struct TurnRecord {
-    trace: Trace,
+    /// The trace so far; stages add to it.
+    pub(crate) trace: Trace,
     arrived: Instant,
-    elsewhere: Duration,
-    keep_bodies: bool,
+    /// Time spent at upstreams and tool APIs.
+    pub(crate) elsewhere: Duration,
+    /// Whether policy allows bodies to be stored.
+    pub(crate) keep_bodies: bool,
     /// Number of rounds to which the model has reacted.
     answered_rounds: usize,
     /// Operations of auxiliary stages.
-    operations: Vec<Operation>,
+    pub(crate) operations: Vec<Operation>,
     /// Arguments that must not be stored.
-    secrets: SecretValues,
-    /// The actions so far.
-    actions: TurnActions,
+    pub(crate) secrets: SecretValues,
     /// Whether the model was informed about a faulty call and has made no right one since.
-    awaits_call: bool,
+    pub(crate) awaits_call: bool,
     /// Whether the last feedback requested the confirmation of a call, and the model intended none.
     is_declined: bool,
 }
 
-/// Facts about a turn that are known at its start.
-#[derive(Debug)]
-pub(crate) struct Opening {
-    pub(crate) id: String,
-    pub(crate) started_at: Timestamp,
-    pub(crate) session: Option<String>,
-    pub(crate) tenant: String,
-    pub(crate) key: Option<KeyNote>,
-    pub(crate) endpoint: &'static str,
-    pub(crate) model: String,
-    pub(crate) upstream: String,
-    pub(crate) policy: String,
-    pub(crate) mode: Mode,
-    pub(crate) stream: bool,
-    pub(crate) keep_bodies: bool,
-}
-
 impl TurnRecord {
-    /// Starts the record of a turn that arrived at `arrived`.
-    pub(crate) fn open(opening: Opening, arrived: Instant) -> Self {
-        let trace = Trace {
-            id: opening.id,
-            session: opening.session,
-            tenant: opening.tenant,
-            key: opening.key,
-            started_at: opening.started_at,
-            endpoint: opening.endpoint.to_owned(),
-            model: opening.model,
-            upstream: opening.upstream,
-            policy: opening.policy,
-            mode: opening.mode.label().to_owned(),
-            stream: opening.stream,
-            status: 0,
-            verdict: Verdict::Unguarded,
-            outcome: None,
-            actions: TurnActions::default(),
-            unjudged: None,
-            shadow_verdict: None,
-            tools_offered: Arc::default(),
-            offer: None,
-            plan: None,
-            memory: None,
-            rejoined: 0,
-            observed: Vec::new(),
-            observed_left_out: 0,
-            attempts: Vec::new(),
-            executions: Vec::new(),
-            record: Vec::new(),
-            exhausted: None,
-            error: None,
-            usage: Usage::default(),
-            cost: None,
-            duration_ms: 0.0,
-            overhead_ms: 0.0,
-            request: None,
-            answer: None,
-        };
+    /// Starts the record of a turn that arrived at `arrived` from what is known of it.
+    pub(crate) fn open(trace: Trace, keep_bodies: bool, arrived: Instant) -> Self {
         Self {
             trace,
             arrived,
             elsewhere: Duration::ZERO,
-            keep_bodies: opening.keep_bodies,
+            keep_bodies,
             answered_rounds: 0,
             operations: Vec::new(),
             secrets: SecretValues::default(),
-            actions: TurnActions::default(),
             awaits_call: false,
             is_declined: false,
         }
-    }
-
-    /// Returns the trace so far.
-    pub(crate) fn trace(&self) -> &Trace {
-        &self.trace
-    }
-
-    /// Returns the trace so far for stages that add to it.
-    pub(crate) fn trace_mut(&mut self) -> &mut Trace {
-        &mut self.trace
-    }
-
-    /// Whether policy allows bodies to be stored.
-    pub(crate) fn keeps_bodies(&self) -> bool {
-        self.keep_bodies
     }
 
     /// Adds an upstream attempt that took `duration`.
@@ -127,11 +58,6 @@ impl TurnRecord {
         self.elsewhere += duration;
         self.trace.usage += attempt.usage;
         self.trace.attempts.push(attempt);
-    }
-
-    /// Adds a wait before a retry of an upstream request.
-    pub(crate) fn waited(&mut self, wait: Duration) {
-        self.elsewhere += wait;
     }
 
     /// Adds concurrent executions that took `duration` in total.
@@ -147,11 +73,6 @@ impl TurnRecord {
         self.operations.push(Operation { kind, started_after, took: started.elapsed(), found });
     }
 
-    /// Returns the operations of auxiliary stages, in the order of their ends.
-    pub(crate) fn operations(&self) -> &[Operation] {
-        &self.operations
-    }
-
     /// Adds procedures that were found for the request, without duplicates.
     pub(crate) fn procedures(&mut self, found: impl IntoIterator<Item = Recalled>) {
         let Some(memory) = &mut self.trace.memory else { return };
@@ -160,21 +81,6 @@ impl TurnRecord {
                 memory.procedures.push(recalled);
             }
         }
-    }
-
-    /// Returns the arguments that must not be stored, as far as they are known.
-    pub(crate) fn secrets(&self) -> &SecretValues {
-        &self.secrets
-    }
-
-    /// Sets the values that must not be stored.
-    pub(crate) fn keep_secret(&mut self, secrets: SecretValues) {
-        self.secrets = secrets;
-    }
-
-    /// Adds a round of the feedback loop.
-    pub(crate) fn round(&mut self, round: Round) {
-        self.trace.record.push(round);
     }
 
     /// Completes the open rounds with the model's next text and action. Each round is completed once: an empty answer
@@ -189,7 +95,7 @@ impl TurnRecord {
 
     /// Records feedback to the model; `awaits_call` is whether it is about a faulty call.
     pub(crate) fn sent_back(&mut self, awaits_call: bool) {
-        self.actions.sent_back += 1;
+        self.trace.actions.sent_back += 1;
         self.awaits_call |= awaits_call;
         self.is_declined = false;
     }
@@ -197,9 +103,9 @@ impl TurnRecord {
     /// Records the difference between what the model gave and what left to the client or to APIs. Calls that left answer
     /// earlier feedback if `calls_left`.
     pub(crate) fn changed(&mut self, difference: TurnActions, calls_left: bool) {
-        self.actions.repaired |= difference.repaired;
-        self.actions.withheld |= difference.withheld;
-        self.actions.cut += difference.cut;
+        self.trace.actions.repaired |= difference.repaired;
+        self.trace.actions.withheld |= difference.withheld;
+        self.trace.actions.cut += difference.cut;
         self.awaits_call &= !calls_left;
     }
 
@@ -208,14 +114,9 @@ impl TurnRecord {
         self.trace.unjudged.get_or_insert(reason);
     }
 
-    /// Whether the model was informed about a faulty call and has made no right one since.
-    pub(crate) fn awaits_call(&self) -> bool {
-        self.awaits_call
-    }
-
     /// Sets the outcome and the verdict that follows from it and from the actions so far.
     pub(crate) fn conclude(&mut self, outcome: TurnOutcome) {
-        self.trace.conclude(outcome, self.actions, self.is_declined);
+        self.trace.conclude(outcome, self.trace.actions, self.is_declined);
     }
 
     /// Records that the last attempt declined to call: the proxy requested an empty answer, so it is no fault.
@@ -227,11 +128,6 @@ impl TurnRecord {
                 attempt.verdict = Some(Verdict::Text);
             }
         }
-    }
-
-    /// Returns the time spent at upstreams and tool APIs.
-    pub(crate) fn elsewhere(&self) -> Duration {
-        self.elsewhere
     }
 
     /// Returns the time since the request arrived.
@@ -347,29 +243,15 @@ mod tests {
 
     use super::*;
     use callwright_common::json::Pointer;
-    use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind};
+    use callwright_types::{Call, Diagnosis, FaultCode, Purpose, Repair, RepairKind};
 
     fn record(keep_bodies: bool) -> TurnRecord {
-        let opening = Opening {
-            id: "t".into(),
-            started_at: Timestamp::UNIX_EPOCH,
-            session: None,
-            tenant: String::new(),
-            key: None,
-            endpoint: "/v1/chat/completions",
-            model: "m".into(),
-            upstream: "u".into(),
-            policy: "default".into(),
-            mode: Mode::Guard,
-            stream: false,
-            keep_bodies,
-        };
-        let mut record = TurnRecord::open(opening, Instant::now());
+        let mut record = TurnRecord::open(callwright_types::trace::sample(), keep_bodies, Instant::now());
         let call = Call { id: "1".into(), name: "f".into(), arguments: r#"{"city":"canary"}"#.into() };
-        record.trace_mut().request = Some(json!({"messages": ["canary"]}));
+        record.trace.request = Some(json!({"messages": ["canary"]}));
         record.attempt(
             Attempt {
-                purpose: "first".into(),
+                purpose: Purpose::First,
                 upstream: "u".into(),
                 model: "m".into(),
                 status: Some(200),
@@ -410,7 +292,7 @@ mod tests {
             },
             Duration::from_millis(1),
         );
-        record.round(Round {
+        record.trace.record.push(Round {
             kind: "static".into(),
             action: r#"f({"city":"canary"})"#.into(),
             observation: "canary".into(),
@@ -445,9 +327,9 @@ mod tests {
             thought: None,
             new_action: None,
         };
-        record.round(round("second"));
+        record.trace.record.push(round("second"));
         record.complete_rounds(None, None);
-        record.round(round("third"));
+        record.trace.record.push(round("third"));
         record.complete_rounds(Some("I see."), None);
         let trace = record.close();
         let thoughts: Vec<_> = trace.record.iter().map(|round| round.thought.as_deref()).collect();
@@ -460,7 +342,7 @@ mod tests {
         let schema = json!({"properties": {"city": {"format": "password"}}});
         let mut secrets = SecretValues::default();
         secrets.note(&schema, &json!({"city": "canary"}));
-        record.keep_secret(secrets);
+        record.secrets = secrets;
         let trace = record.close();
         let text = serde_json::to_string(&trace).unwrap();
         assert!(!text.contains("canary") && text.contains("***"), "{text}");

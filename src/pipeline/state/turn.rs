@@ -93,21 +93,21 @@ impl Turn {
 
     /// Returns the owner of the turn: the id of the virtual key, or the hash of the client's own key.
     pub(crate) fn tenant(&self) -> &str {
-        &self.record.trace().tenant
+        &self.record.trace.tenant
     }
 
     /// Returns the client's header fields for the next attempt, with the `traceparent` of its span.
     pub(crate) fn headers_of_attempt(&self) -> Cow<'_, HeaderMap> {
         let Some(span) = &self.span else { return Cow::Borrowed(&self.headers) };
         let mut headers = self.headers.clone();
-        headers.insert(TRACEPARENT, span.header_of_attempt(self.record.trace().attempts.len()));
+        headers.insert(TRACEPARENT, span.header_of_attempt(self.record.trace.attempts.len()));
         Cow::Owned(headers)
     }
 
     /// Switches the turn to the next failover upstream. Returns whether there was one.
     pub(crate) fn fall_back(&mut self) -> bool {
         let Some((upstream, model)) = self.fallbacks.pop_front() else { return false };
-        upstream.name().clone_into(&mut self.record.trace_mut().upstream);
+        upstream.name().clone_into(&mut self.record.trace.upstream);
         (self.upstream, self.model) = (upstream, model);
         true
     }
@@ -125,7 +125,7 @@ impl Turn {
 
     /// Returns the resources that the turn has used so far.
     pub(crate) fn spent(&self) -> TurnSpending {
-        TurnSpending { tokens: self.record.trace().usage.total_tokens, seconds: self.record.elapsed().as_secs() }
+        TurnSpending { tokens: self.record.trace.usage.total_tokens, seconds: self.record.elapsed().as_secs() }
     }
 
     /// Returns the evidence that policy requires for treating a text as a call, depending on the request.
@@ -142,7 +142,7 @@ impl Turn {
 
     /// Returns the header fields of a complete answer.
     pub(crate) fn answer_headers(&self) -> HeaderMap {
-        let trace = self.record.trace();
+        let trace = &self.record.trace;
         let mut headers = self.stream_headers();
         headers.insert(VERDICT_HEADER, HeaderValue::from_static(trace.verdict.label()));
         if let Some(outcome) = trace.outcome {
@@ -160,7 +160,7 @@ impl Turn {
     /// Returns the header fields of a stream. Its head is sent before the verdict is known.
     pub(crate) fn stream_headers(&self) -> HeaderMap {
         let mut headers = self.answer_headers.clone();
-        if let Ok(id) = HeaderValue::from_str(&self.record.trace().id) {
+        if let Ok(id) = HeaderValue::from_str(&self.record.trace.id) {
             headers.insert(TRACE_HEADER, id);
         }
         headers

@@ -214,7 +214,7 @@ impl Offering {
 
     /// Records the offered tools in the trace, and for later turns of the session.
     pub(crate) fn note(&mut self, pipeline: &Pipeline, turn: &mut Turn) {
-        turn.record.trace_mut().tools_offered = self.offered_names();
+        turn.record.trace.tools_offered = self.offered_names();
         if self.pools.is_empty() {
             return;
         }
@@ -252,7 +252,7 @@ impl Offering {
             let name = self.tool(pick.tool)?.name.clone();
             Some(OfferedTool { name, reason: pick.reason, share: pick.share, pattern: pick.pattern.clone() })
         });
-        turn.record.trace_mut().offer = Some(OfferNote {
+        turn.record.trace.offer = Some(OfferNote {
             candidates: self.pools.iter().map(Pool::free).sum(),
             tools: tools.collect(),
             prefix_change: self.prefix_change,

@@ -2,7 +2,7 @@
 
 use callwright_store::{Settings, Store, TraceRow, Traces};
 use callwright_types::outcome::CredentialFault;
-use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, sample};
+use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Purpose, sample};
 use callwright_types::{
     ApprovalNote, ApprovalStatus, Call, Diagnosis, FaultCode, RefusalReason, Trace, UpstreamFailureKind, Usage,
     Verdict, ids,
@@ -51,7 +51,7 @@ pub(super) fn call(tool: &str) -> Call {
 }
 
 /// Returns a successful request to the model that calls a tool.
-pub(super) fn attempt(purpose: &str, started_ms: f64, tool: &str) -> Attempt {
+pub(super) fn attempt(purpose: Purpose, started_ms: f64, tool: &str) -> Attempt {
     let usage = Usage { prompt_tokens: 420, completion_tokens: 36, total_tokens: 456, cached_tokens: 0 };
     let attempt = Attempt::unjudged(purpose, "default", "success", usage, 380.0);
     Attempt {
@@ -102,14 +102,14 @@ pub(super) fn faulty(code: FaultCode, path: &str) -> Trace {
     let attempt = Attempt {
         verdict: Some(Verdict::Faulty),
         diagnoses: vec![diagnosis(code, path)],
-        ..attempt("first", 2.0, "bookRoom")
+        ..attempt(Purpose::First, 2.0, "bookRoom")
     };
     Trace { attempts: vec![attempt], ..turn(60, Verdict::Faulty) }
 }
 
 /// Returns a turn with one executed call.
 pub(super) fn executed(execution: Execution) -> Trace {
-    let attempts = vec![attempt("first", 2.0, "bookRoom")];
+    let attempts = vec![attempt(Purpose::First, 2.0, "bookRoom")];
     Trace { attempts, executions: vec![execution], ..turn(60, Verdict::Clean) }
 }
 
@@ -189,11 +189,11 @@ pub(super) fn day() -> Vec<Trace> {
                 4 => Verdict::Text,
                 _ => Verdict::Clean,
             };
-            let mut attempts = vec![attempt("first", 1.8, tool)];
+            let mut attempts = vec![attempt(Purpose::First, 1.8, tool)];
             if matches!(verdict, Verdict::Corrected | Verdict::Faulty) {
                 attempts[0].verdict = Some(Verdict::Faulty);
                 attempts[0].diagnoses = vec![diagnosis(code, path)];
-                attempts.push(attempt("static_feedback", 384.0, tool));
+                attempts.push(attempt(Purpose::StaticFeedback, 384.0, tool));
             }
             let refused = verdict == Verdict::Clean && seed % 37 == 0;
             let verdict = if refused { Verdict::Refused } else { verdict };

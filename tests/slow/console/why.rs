@@ -1,10 +1,10 @@
 //! The turn page answers "why did this turn go wrong" for each kind of fault and failure, although bodies are not
 //! recorded: a browser opens the page of one turn per kind and searches for the sentence.
 
-use callwright_telemetry::labels::{ExecutionOutcome, Exhausted, Label};
+use callwright_telemetry::labels::{ExecutionOutcome, Label};
 use callwright_test_macros::requires;
 use callwright_types::outcome::CredentialFault;
-use callwright_types::{ApprovalStatus, FaultCode, RefusalReason, Trace, UpstreamFailureKind, Verdict};
+use callwright_types::{ApprovalStatus, FaultCode, RefusalReason, Trace, TurnLimit, UpstreamFailureKind, Verdict};
 use serde_json::{Value, json};
 
 use super::seeded;
@@ -73,16 +73,16 @@ const fn of_outcome(outcome: ExecutionOutcome) -> Option<&'static str> {
 }
 
 /// Returns the sentence about a limit; `None` for the label that no trace has.
-const fn of_limit(limit: Exhausted) -> Option<&'static str> {
+const fn of_limit(limit: TurnLimit) -> Option<&'static str> {
     match limit {
-        Exhausted::StaticFeedback => Some("(limits.static_feedback)"),
-        Exhausted::DynamicFeedback => Some("(limits.dynamic_feedback)"),
-        Exhausted::UpstreamRequests => Some("The limit of requests to the model was reached"),
-        Exhausted::Tokens => Some("The limit of tokens of a turn was reached"),
-        Exhausted::Seconds => Some("The time limit of a turn was reached"),
-        Exhausted::Upstream => Some("A further request to the model failed"),
-        Exhausted::Judgement => Some("The time limit for the validation of one answer was reached."),
-        Exhausted::Other => None,
+        TurnLimit::StaticFeedback => Some("(limits.static_feedback)"),
+        TurnLimit::DynamicFeedback => Some("(limits.dynamic_feedback)"),
+        TurnLimit::UpstreamRequests => Some("The limit of requests to the model was reached"),
+        TurnLimit::Tokens => Some("The limit of tokens of a turn was reached"),
+        TurnLimit::Seconds => Some("The time limit of a turn was reached"),
+        TurnLimit::Upstream => Some("A further request to the model failed"),
+        TurnLimit::Judgement => Some("The time limit for the validation of one answer was reached."),
+        TurnLimit::Other => None,
     }
 }
 
@@ -152,8 +152,8 @@ fn kinds() -> Vec<(Trace, &'static str)> {
         let turn = seeded::executed(seeded::execution("bookRoom", outcome.label(), Some(503)));
         kinds.extend(of_outcome(outcome).map(|sentence| (turn, sentence)));
     }
-    for &limit in Exhausted::ALL {
-        let exhausted = Some(limit.label().to_owned());
+    for limit in TurnLimit::ALL {
+        let exhausted = Some(limit);
         let turn = Trace { exhausted, ..seeded::turn(60, Verdict::Faulty) };
         kinds.extend(of_limit(limit).map(|sentence| (turn, sentence)));
     }

@@ -184,7 +184,7 @@ mod tests {
     use callwright_knowledge::procedures::{self, ProcedureStore};
     use callwright_types::memory::{Polarity, Returned};
     use callwright_types::trace::{Attempt, sample};
-    use callwright_types::{Call, ProcedureDraft, Usage};
+    use callwright_types::{Call, ProcedureDraft, Purpose, Usage};
 
     fn draft(backing: Backing) -> LessonDraft {
         LessonDraft {
@@ -204,7 +204,7 @@ mod tests {
         let mut memory = MemoryNote::of(Scope::of_key("a"));
         change(&mut memory);
         let call = Call { id: "1".to_owned(), name: "book".to_owned(), arguments: "{}".to_owned() };
-        let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+        let attempt = Attempt::unjudged(Purpose::First, "u", "success", Usage::default(), 1.0);
         Trace {
             id: id.to_owned(),
             session: Some("s".to_owned()),

@@ -12,9 +12,9 @@ use super::job::{Job, JobError, JobOutcome, LEASE};
 use callwright_knowledge::experience::{LessonCase, NoteTaker};
 use callwright_store::{Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
-use callwright_telemetry::labels::{Label, LearningJob, Purpose, TokenKind};
+use callwright_telemetry::labels::{Label, LearningJob, TokenKind};
 use callwright_types::memory::{Author, Wording};
-use callwright_types::{Cost, Lesson, UsageCounter};
+use callwright_types::{Cost, Lesson, Purpose, UsageCounter};
 
 /// Maximum number of events, the latest, whose turns are searched for the case of a lesson.
 const MAX_EVENTS: usize = 4;
@@ -189,7 +189,7 @@ mod tests {
             suggestion: None,
         };
         let attempt = |call: Call, diagnoses: Vec<Diagnosis>| {
-            let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+            let attempt = Attempt::unjudged(Purpose::First, "u", "success", Usage::default(), 1.0);
             Attempt { calls: vec![call], diagnoses, ..attempt }
         };
         let tools = json!([{"type": "function", "function": {"name": "files", "description": "Of patient Turing."}}]);

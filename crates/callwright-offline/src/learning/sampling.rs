@@ -145,7 +145,7 @@ mod tests {
     use super::*;
     use callwright_common::json::Pointer;
     use callwright_types::trace::{Attempt, Execution, sample};
-    use callwright_types::{Call, FaultCode, Scope, Usage};
+    use callwright_types::{Call, FaultCode, Purpose, Scope, Usage};
 
     fn made(request: Value, expected: Value) -> Option<ToolSample> {
         expectation(EvidenceKind::Operator, request, expected).sample
@@ -205,7 +205,7 @@ mod tests {
                 facts: Value::Null,
                 suggestion: None,
             });
-            let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+            let attempt = Attempt::unjudged(Purpose::First, "u", "success", Usage::default(), 1.0);
             Attempt { calls: vec![call], diagnoses: diagnoses.collect(), ..attempt }
         };
         let turn = |code: FaultCode, outcome: &str| {

@@ -30,7 +30,7 @@ pub(super) fn again(trace: &Trace, judge: &Judge<'_>) -> Option<Vec<ReplayedAnsw
     if offered.tool_set.is_empty() || !has_all {
         return None;
     }
-    if trace.mode != Mode::Guard.label() || is_untouched(trace) {
+    if trace.mode != Mode::Guard || is_untouched(trace) {
         return whole(trace, &request, &offered, judge);
     }
     let answers = counted_attempts(trace).filter(|(_, attempt)| attempt.verdict.is_some());

@@ -111,8 +111,8 @@ impl Replay {
     }
 
     fn count_turn(&mut self, trace: &Trace) {
-        bump(&mut self.modes, &trace.mode, 1);
-        let is_guard = trace.mode == Mode::Guard.label();
+        bump(&mut self.modes, trace.mode.label(), 1);
+        let is_guard = trace.mode == Mode::Guard;
         self.corrected += u64::from(is_guard && trace.verdict == Verdict::Corrected);
         self.exhausted += u64::from(is_guard && trace.exhausted.is_some());
         self.answers_to_feedback += (trace.attempts.len() - counted_attempts(trace).count()) as u64;

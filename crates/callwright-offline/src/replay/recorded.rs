@@ -3,20 +3,20 @@
 use super::answer::{CountedCall, ReplayedAnswer};
 use callwright_types::rules::Mode;
 use callwright_types::trace::Attempt;
-use callwright_types::{Diagnosis, FaultCode, Trace, Verdict};
+use callwright_types::{Diagnosis, FaultCode, Purpose, Trace, Verdict};
 
 /// Purposes of attempts whose answers are counted.
-const BEFORE_FEEDBACK: [&str; 2] = ["first", "tool_results"];
+const BEFORE_FEEDBACK: [Purpose; 2] = [Purpose::First, Purpose::ToolResults];
 
 /// Returns the counted attempts with their positions.
 pub(super) fn counted_attempts(trace: &Trace) -> impl Iterator<Item = (usize, &Attempt)> {
     let attempts = trace.attempts.iter().enumerate();
-    attempts.filter(|(_, attempt)| BEFORE_FEEDBACK.contains(&attempt.purpose.as_str()))
+    attempts.filter(|(_, attempt)| BEFORE_FEEDBACK.contains(&attempt.purpose))
 }
 
 /// Returns the answers with their recorded judgement; `None` if none was judged.
 pub(super) fn recorded(trace: &Trace) -> Option<Vec<ReplayedAnswer>> {
-    if trace.mode == Mode::Off.label() {
+    if trace.mode == Mode::Off {
         return None;
     }
     let answers = counted_attempts(trace)

@@ -10,9 +10,9 @@ use url::Url;
 
 use super::attributes::{self as name, Attributes, bounded};
 use super::{Operation, OperationKind, SpanContext};
-use crate::labels::{MemoryKind, Purpose};
-use callwright_types::Trace;
+use crate::labels::MemoryKind;
 use callwright_types::trace::{Attempt, Execution};
+use callwright_types::{Purpose, Trace};
 
 /// Host and port of each upstream, by name.
 pub(super) type Addresses = BTreeMap<String, (String, u16)>;
@@ -55,7 +55,7 @@ pub(super) fn spans(
     let others = others.into_iter().map(|operation| under_plan(turn.operation(operation), &plans));
     let attempts = trace.attempts.iter().enumerate().map(|(number, attempt)| {
         let span = turn.attempt(number, attempt, addresses);
-        let is_planning = matches!(Purpose::of(&attempt.purpose), Some(Purpose::Plan | Purpose::Procedure));
+        let is_planning = matches!(attempt.purpose, Purpose::Plan | Purpose::Procedure);
         if is_planning { under_plan(span, &plans) } else { span }
     });
     let executions = trace.executions.iter().map(|execution| turn.execution(execution));
@@ -90,7 +90,7 @@ impl TurnSpans<'_> {
             .status(Some(trace.status).filter(|status| *status > 0))
             .text(name::TRACE, &trace.id)
             .text(name::POLICY, &trace.policy)
-            .text(name::MODE, &trace.mode)
+            .text(name::MODE, trace.mode.label())
             .text(name::VERDICT, trace.verdict.label())
             .text(name::UPSTREAM, &trace.upstream);
         let took = milliseconds(trace.duration_ms);
@@ -118,7 +118,7 @@ impl TurnSpans<'_> {
             .number(name::OUTPUT_TOKENS, attempt.usage.completion_tokens)
             .status(attempt.status)
             .text(name::UPSTREAM, &attempt.upstream)
-            .text(name::PURPOSE, &attempt.purpose)
+            .text(name::PURPOSE, attempt.purpose.label())
             .text(name::VERDICT, attempt.verdict.map(|verdict| verdict.label()).unwrap_or_default())
             .number(name::FAULTS, attempt.diagnoses.len() as u64)
             .number(name::REPAIRS, attempt.repairs.len() as u64);

@@ -10,7 +10,7 @@ pub struct MemoryNote {
     /// Scope whose memory the turn uses and adds to.
     pub scope: Scope,
     /// Whether a model may abstract notes for lessons from the turn (`recall.reflect`).
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[serde(skip_serializing_if = "crate::is_default", default)]
     pub reflect: bool,
     /// Lessons that were recalled, best first.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
@@ -52,10 +52,10 @@ pub struct Recalled {
     /// Id of the lesson or procedure.
     pub id: String,
     /// Whether it was decided in an earlier turn, at the same user message. That turn counts it.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[serde(skip_serializing_if = "crate::is_default", default)]
     pub again: bool,
     /// Whether it was withheld, to measure the turn's result without it.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[serde(skip_serializing_if = "crate::is_default", default)]
     pub withheld: bool,
     /// Probability with which it was shown, from 0 to 1, in the draw that decided.
     pub chance: f64,
@@ -69,6 +69,6 @@ pub struct Returned {
     /// Name of the tool.
     pub tool: String,
     /// Whether the result reports a failure.
-    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[serde(skip_serializing_if = "crate::is_default", default)]
     pub failed: bool,
 }

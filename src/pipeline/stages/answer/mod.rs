@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use http::header::ACCEPT_LANGUAGE;
 
-use crate::pipeline::dialogue::{TurnEnding, TurnLimit};
+use crate::pipeline::dialogue::TurnEnding;
 use crate::pipeline::state::{
     JudgedAnswer, KeptCalls, OrderedCall, SettledAnswer, Turn, TurnConversation, with_fresh_id,
 };
@@ -20,7 +20,7 @@ use callwright_judge::repair::{JudgedCall, JudgedMessage};
 use callwright_judge::scanner::{CheckedCall, ToolSet};
 use callwright_openai::{Choice, Completion, ErrorBody, ToolChoice};
 use callwright_types::rules::{Mode, OnExhausted};
-use callwright_types::{Call, RepairKind, ToolKind};
+use callwright_types::{Call, RepairKind, ToolKind, TurnLimit};
 
 use outcome::{LeftAnswer, ModelAnswer};
 pub(crate) use outcome::{executed, mixed};
@@ -38,11 +38,11 @@ pub(crate) fn settle(
     let (offer, kept) = (conversation.offer(), &conversation.draft.kept);
     let is_text = ending == TurnEnding::Judged && turn.policy.mode == Mode::Guard;
     let judged = if is_text { judged.into_text() } else { judged };
-    turn.record.trace_mut().exhausted = ending.limit().map(|limit| limit.label().to_owned());
+    turn.record.trace.exhausted = ending.limit();
     let given = ModelAnswer::new(&judged);
     if let (TurnEnding::Exhausted(limit), OnExhausted::Error) = (ending, turn.policy.on_exhausted) {
         outcome::conclude_without_answer(turn, given);
-        let trace = &turn.record.trace().id;
+        let trace = &turn.record.trace.id;
         let message = match limit {
             TurnLimit::Judgement => format!(
                 "validating the model's answer took longer than scanner.max_judgement_milliseconds; see trace {trace}"
@@ -64,7 +64,7 @@ pub(crate) fn settle(
     let mut left = LeftAnswer::default();
     let changed = match ending {
         TurnEnding::Handover(_) => {
-            let trace = turn.record.trace();
+            let trace = &turn.record.trace;
             let accepted = turn.headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
             let text = turn.policy.limits.message.text(accepted.unwrap_or_default(), &trace.id);
             completion = Completion::of_text(turn.request.protocol(), &trace.model, &text);

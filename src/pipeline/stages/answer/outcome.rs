@@ -43,7 +43,7 @@ pub(super) struct LeftAnswer {
 /// Concludes a turn whose answer the proxy may change.
 pub(super) fn conclude(turn: &mut Turn, given: ModelAnswer, left: LeftAnswer) {
     if left.was_malformed
-        && let Some(attempt) = turn.record.trace_mut().attempts.last_mut()
+        && let Some(attempt) = turn.record.trace.attempts.last_mut()
     {
         attempt.repairs.push(RepairNote::of_call(RepairKind::FormCompleted, 0));
     }
@@ -54,7 +54,7 @@ pub(super) fn conclude(turn: &mut Turn, given: ModelAnswer, left: LeftAnswer) {
     let outcome = match given.unjudged {
         _ if left.has_faults && given.unjudged.is_none() => TurnOutcome::FaultyCall,
         None if left.has_calls => TurnOutcome::Call,
-        None if turn.record.awaits_call() || turn.record.trace().exhausted.is_some() => TurnOutcome::NoCall,
+        None if turn.record.awaits_call || turn.record.trace.exhausted.is_some() => TurnOutcome::NoCall,
         _ => TurnOutcome::Text,
     };
     finish(turn, given.unjudged, outcome);
@@ -73,7 +73,7 @@ pub(super) fn conclude_unchanged(turn: &mut Turn, given: ModelAnswer, completion
         Mode::Off => Some(UnjudgedReason::ModeOff),
         Mode::Guard => given.unjudged,
         Mode::Shadow => {
-            turn.record.trace_mut().shadow_verdict = Some(given.verdict);
+            turn.record.trace.shadow_verdict = Some(given.verdict);
             given.unjudged
         }
     };
@@ -99,7 +99,7 @@ fn finish(turn: &mut Turn, unjudged: Option<UnjudgedReason>, outcome: TurnOutcom
     if let Some(reason) = unjudged {
         turn.record.unjudged(reason);
     }
-    let is_read = match turn.record.trace().unjudged {
+    let is_read = match turn.record.trace.unjudged {
         None => true,
         // What a turn that is not guarded records of its answer is no judgement.
         Some(UnjudgedReason::ModeOff) => false,
@@ -131,7 +131,7 @@ pub(crate) fn executed(turn: &mut Turn, offer: &Offer, judged: &JudgedAnswer, ke
 
 /// Updates the outcome after the proxy's calls of a mixed answer were executed.
 pub(crate) fn mixed(turn: &mut Turn) {
-    if let Some(outcome) = turn.record.trace().outcome {
+    if let Some(outcome) = turn.record.trace.outcome {
         let outcome = turn.call_states.outcome(outcome);
         turn.record.conclude(outcome);
     }

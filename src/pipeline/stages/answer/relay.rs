@@ -18,7 +18,7 @@ pub(crate) async fn relay(
 ) -> Result<(), ClientGone> {
     match relay {
         Relay::Answer { status, body } => {
-            turn.record.trace_mut().status = status.as_u16();
+            turn.record.trace.status = status.as_u16();
             conclude_relayed(turn, !status.is_success());
             if response_sender.is_open() {
                 let events = late_answer(turn, status, &body);
@@ -30,9 +30,9 @@ pub(crate) async fn relay(
             Ok(())
         }
         Relay::ErrorEvent(event) => {
-            turn.record.trace_mut().status = StatusCode::OK.as_u16();
+            turn.record.trace.status = StatusCode::OK.as_u16();
             conclude_relayed(turn, true);
-            turn.record.trace_mut().error = Some("the upstream sent an error inside its stream".to_owned());
+            turn.record.trace.error = Some("the upstream sent an error inside its stream".to_owned());
             response_sender.open(turn.stream_headers())?;
             response_sender.send(event).await
         }
@@ -106,8 +106,8 @@ async fn refuse_until(
     error: &ErrorBody,
     seconds: Option<u64>,
 ) -> Result<(), ClientGone> {
-    turn.record.trace_mut().error = Some(error.message.clone());
-    turn.record.trace_mut().status = if response_sender.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
+    turn.record.trace.error = Some(error.message.clone());
+    turn.record.trace.status = if response_sender.is_open() { StatusCode::OK.as_u16() } else { status.as_u16() };
     if response_sender.is_open() {
         let body = error.to_bytes_in(turn.request.protocol(), status);
         let event = late_error(turn, &body, status, &retry_after(seconds));

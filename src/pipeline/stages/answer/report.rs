@@ -8,7 +8,7 @@ use callwright_types::trace::Attempt;
 
 /// Returns the debug object for `x-callwright-debug`.
 pub(super) fn debug(turn: &Turn) -> Value {
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     json!({
         "trace": trace.id,
         "policy": trace.policy,

@@ -22,14 +22,14 @@ pub(crate) async fn write(
     settled: SettledAnswer,
 ) -> Result<(), ClientGone> {
     let SettledAnswer { mut completion, changed, unsent, .. } = settled;
-    turn.record.trace_mut().status = StatusCode::OK.as_u16();
+    turn.record.trace.status = StatusCode::OK.as_u16();
     // Of an answer that was passed on, only a part is known.
-    if turn.record.keeps_bodies() && !turn.streamed.passed_on {
-        turn.record.trace_mut().answer = Some(completion.to_value());
+    if turn.record.keep_bodies && !turn.streamed.passed_on {
+        turn.record.trace.answer = Some(completion.to_value());
     }
-    let sum = turn.policy.usage == UsageReport::Sum && turn.record.trace().attempts.len() > 1;
+    let sum = turn.policy.usage == UsageReport::Sum && turn.record.trace.attempts.len() > 1;
     if sum {
-        completion.set_usage(turn.record.trace().usage);
+        completion.set_usage(turn.record.trace.usage);
     }
     // Outside of `guard`, a non-streamed upstream answer is forwarded unchanged.
     let is_changed = turn.policy.mode == Mode::Guard || turn.streamed.is_begun();
@@ -199,8 +199,8 @@ fn write_held_text(turn: &Turn, choice: &Choice, out: &mut BytesMut) {
 fn head(turn: &Turn, completion: &Completion) -> StreamHead {
     turn.streamed.head.clone().unwrap_or_else(|| StreamHead {
         id: completion.id().map_or_else(ids::completion_id, str::to_owned),
-        model: completion.model().unwrap_or(&turn.record.trace().model).to_owned(),
-        created: turn.record.trace().started_at.as_second(),
+        model: completion.model().unwrap_or(&turn.record.trace.model).to_owned(),
+        created: turn.record.trace.started_at.as_second(),
         extra: RawObject::default(),
     })
 }

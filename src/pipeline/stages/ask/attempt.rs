@@ -7,7 +7,6 @@ use http::{HeaderValue, StatusCode, header};
 use tokio::time::timeout;
 
 use crate::pipeline::answer::{ClientGone, ResponseSender};
-use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, TurnConversation, UpstreamReply, milliseconds};
 use callwright_common::tokens::BYTES_PER_TOKEN;
@@ -17,7 +16,7 @@ use callwright_openai::{
 };
 use callwright_types::rules::Mode;
 use callwright_types::trace::Attempt;
-use callwright_types::{UpstreamFailure, UpstreamFailureKind, Usage};
+use callwright_types::{Purpose, UpstreamFailure, UpstreamFailureKind, Usage};
 use callwright_upstream as upstream;
 use callwright_upstream::Again;
 
@@ -32,7 +31,7 @@ pub(super) async fn attempt(
     pipeline: &Pipeline,
     turn: &mut Turn,
     conversation: &mut TurnConversation,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) -> (UpstreamReply, Option<Again>) {
     let started = Instant::now();
     let mut notes = ExchangeNotes { sent_after: turn.record.elapsed(), ..ExchangeNotes::default() };
@@ -118,7 +117,7 @@ async fn exchange(
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     }
     // The header fields of an unused answer must not reach the client.
-    if request.purpose == RequestPurpose::First || matches!(whole, UpstreamReply::Completion(_)) {
+    if request.purpose == Purpose::First || matches!(whole, UpstreamReply::Completion(_)) {
         turn.answer_headers = headers;
         turn.answer_status = status;
     }
@@ -287,7 +286,7 @@ fn note(
         request_id: notes.request_id,
         started_ms: milliseconds(notes.sent_after),
         first_chunk_ms: notes.first_chunk.map(milliseconds),
-        ..Attempt::unjudged(request.purpose.label(), turn.upstream.name(), outcome, usage, milliseconds(took))
+        ..Attempt::unjudged(request.purpose, turn.upstream.name(), outcome, usage, milliseconds(took))
     };
     turn.record.attempt(attempt, took);
 }

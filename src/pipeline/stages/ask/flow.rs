@@ -7,7 +7,6 @@ use bytes::BytesMut;
 use tokio::time::timeout_at;
 
 use crate::pipeline::answer::ResponseSender;
-use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::memory_limit::MemoryLimit;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, UpstreamReply};
@@ -15,7 +14,7 @@ use crate::pipeline::tools::Offer;
 use callwright_judge::repair::rescue::hold::HoldRules;
 use callwright_openai::{Assembler, ModelRequest, SseEvent, SseReader, stream_form};
 use callwright_types::rules::{Evidence, Mode};
-use callwright_types::{UpstreamFailure, UpstreamFailureKind};
+use callwright_types::{Purpose, UpstreamFailure, UpstreamFailureKind};
 use callwright_upstream as upstream;
 
 use super::chat_flow::ChatFlow;
@@ -28,7 +27,7 @@ use super::texts::StreamHoldRules;
 pub(super) struct AttemptRequest<'a> {
     pub(super) chat: &'a ModelRequest,
     pub(super) offer: &'a Offer,
-    pub(super) purpose: RequestPurpose,
+    pub(super) purpose: Purpose,
 }
 
 /// Reads a stream to its end. Sets `first_chunk` to the time until its first data.
@@ -42,8 +41,8 @@ pub(super) async fn flow(
 ) -> UpstreamReply {
     let AttemptRequest { chat, offer, purpose } = *request;
     let forwarding = match purpose {
-        RequestPurpose::First if offer.is_judged() && turn.policy.mode == Mode::Guard => Forwarding::Text,
-        RequestPurpose::First => Forwarding::Through,
+        Purpose::First if offer.is_judged() && turn.policy.mode == Mode::Guard => Forwarding::Text,
+        Purpose::First => Forwarding::Through,
         _ => Forwarding::Hold,
     };
     let rules = StreamHoldRules {
@@ -61,10 +60,10 @@ pub(super) async fn flow(
         metrics: &pipeline.metrics,
         // Reasoning of an answer that is requested again is removed when the client returns, which takes the store. The
         // answer to a confirmation is usually not used.
-        is_reasoning_live: turn.is_single() || pipeline.store.is_open() && purpose != RequestPurpose::Confirmation,
+        is_reasoning_live: turn.is_single() || pipeline.store.is_open() && purpose != Purpose::Confirmation,
     };
     // Text that has left, and that no one judges or records, is of no use.
-    let is_needed = forwarding != Forwarding::Through || offer.is_judged() || turn.record.keeps_bodies();
+    let is_needed = forwarding != Forwarding::Through || offer.is_judged() || turn.record.keep_bodies;
     let max_bytes = if is_needed { turn.max_stream_bytes } else { turn.max_stream_bytes.min(UNJUDGED_BYTES) };
     let form = match stream_form(turn.request.protocol(), max_bytes) {
         Some(form) => FlowForm::Events(EventFlow::new(forwarding, form, source)),

@@ -13,10 +13,9 @@ use std::time::Duration;
 
 use http::{HeaderMap, StatusCode};
 
-use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, StreamProgress, Turn, TurnConversation, UpstreamReply};
-use callwright_types::UpstreamFailureKind;
+use callwright_types::{Purpose, UpstreamFailureKind};
 use callwright_upstream::{Again, forbid_retry};
 
 use attempt::attempt;
@@ -30,7 +29,7 @@ pub(crate) async fn ask(
     pipeline: &Pipeline,
     turn: &mut Turn,
     conversation: &mut TurnConversation,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) -> UpstreamReply {
     let mut retries = turn.upstream.retries(&turn.headers);
     let mut were_made = false;
@@ -95,7 +94,7 @@ fn is_useless(reply: &UpstreamReply, again: Option<Again>) -> bool {
 
 /// Waits; returns false if the client disconnects meanwhile.
 async fn pause(turn: &mut Turn, wait: Duration) -> bool {
-    turn.record.waited(wait);
+    turn.record.elsewhere += wait;
     tokio::select! {
         biased;
         () = turn.cancelled.cancelled() => false,

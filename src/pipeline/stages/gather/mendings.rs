@@ -163,7 +163,7 @@ mod tests {
     }
 
     fn attempt(calls: &[Call], diagnoses: &[Diagnosis]) -> Attempt {
-        let attempt = Attempt::unjudged("first", "u", "success", Usage::default(), 1.0);
+        let attempt = Attempt::unjudged(Purpose::First, "u", "success", Usage::default(), 1.0);
         Attempt { calls: calls.to_vec(), diagnoses: diagnoses.to_vec(), ..attempt }
     }
 

@@ -23,7 +23,7 @@ use callwright_types::rules::ClientTools;
 /// complete.
 pub(crate) fn gather(pipeline: &Pipeline, turn: &mut Turn, conversation: &TurnConversation, makes_no_call: bool) {
     pipeline.timed(Stage::Gather, || {
-        if !turn.policy.recall.learn || turn.record.trace().memory.is_none() {
+        if !turn.policy.recall.learn || turn.record.trace.memory.is_none() {
             return;
         }
         let (offer, draft) = (conversation.offer(), &conversation.draft);
@@ -37,14 +37,14 @@ pub(crate) fn gather(pipeline: &Pipeline, turn: &mut Turn, conversation: &TurnCo
 
 fn note(turn: &mut Turn, offer: &Offer, draft: &ChatDraft, makes_no_call: bool) {
     let results = client_results(turn);
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let returned = returned(&results, trace);
     let settings = turn.snapshot.memory.lesson_store.settings();
     let drafts = drafts::drafts(trace, &results, &offer.tool_set, settings);
     let is_over = makes_no_call && trace.exhausted.is_none() && trace.error.is_none();
     let is_mended = drafts.iter().any(|draft| draft.backing == Backing::Seen);
     let workflow = if is_over { workflow::draft(turn, offer, draft, is_mended) } else { None };
-    if let Some(memory) = &mut turn.record.trace_mut().memory {
+    if let Some(memory) = &mut turn.record.trace.memory {
         memory.returned = returned;
         memory.drafts = drafts;
         memory.workflow = workflow;

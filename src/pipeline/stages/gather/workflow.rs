@@ -25,7 +25,7 @@ const MIN_CALLS: usize = 2;
 /// saw a mistake of this turn corrected; otherwise it needs a verdict from outside.
 pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &ChatDraft, is_mended: bool) -> Option<ProcedureDraft> {
     let conversation = draft.conversation();
-    let made = made(conversation, turn.record.trace(), offer);
+    let made = made(conversation, &turn.record.trace, offer);
     if made.len() < MIN_CALLS {
         return None;
     }

@@ -4,7 +4,6 @@ use std::cell::OnceCell;
 
 use crate::pipeline::caches::{KnownReactions, ParameterReactions};
 use crate::pipeline::cpu::CpuWork;
-use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, JudgedAnswer, Turn, TurnConversation};
 use crate::pipeline::tools::{Offer, report_problems};
@@ -16,7 +15,7 @@ use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, UnknownParameters};
-use callwright_types::{Message, RepairNote, RequestPart, Similarity};
+use callwright_types::{Message, Purpose, RepairNote, RequestPart, Similarity};
 use callwright_upstream::ObservedCalls;
 
 use super::secrets;
@@ -32,7 +31,7 @@ pub(crate) async fn judge(
     turn: &mut Turn,
     conversation: &mut TurnConversation,
     completion: Completion,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) -> JudgedAnswer {
     let bytes = completion.size() + turn.request.size() / READ_MORE_QUICKLY;
     let tenant = turn.tenant().to_owned();
@@ -73,18 +72,18 @@ fn judge_upstream(
     turn: &mut Turn,
     conversation: &TurnConversation,
     completion: Completion,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) -> JudgedAnswer {
     let (offer, draft) = (conversation.offer(), &conversation.draft);
     let expectations = conversation.expectations();
     let (expectations, memory) = (expectations.as_ref(), &pipeline.parameter_reactions);
-    let confirms = purpose == RequestPurpose::Confirmation;
+    let confirms = purpose == Purpose::Confirmation;
     let judged = judged(turn, offer, draft, completion, expectations, memory, confirms);
     // Observes whether the upstream parses this model's calls itself, if the model could make calls.
     if offer.is_judged() && draft.request().tool_choice() != ToolChoice::None {
         turn.upstream.note_delivery(&turn.model, observed_calls(&judged));
     }
-    if let Some(attempt) = turn.record.trace_mut().attempts.last_mut() {
+    if let Some(attempt) = turn.record.trace.attempts.last_mut() {
         attempt.verdict = Some(judged.verdict());
         attempt.calls = judged.calls().map(|call| call.made.clone()).collect();
         attempt.diagnoses = judged.diagnoses().cloned().collect();
@@ -186,7 +185,7 @@ fn judge_choice(
 /// Completes the open rounds of the record with the next text and calls of the model.
 fn note_reaction(turn: &mut Turn, judged: &JudgedAnswer) {
     let (Some(choice), Some(calls)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
-    if turn.record.trace().record.is_empty() {
+    if turn.record.trace.record.is_empty() {
         return;
     }
     let actions: Vec<String> = calls.calls.iter().map(|call| call.made.written()).collect();

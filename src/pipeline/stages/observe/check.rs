@@ -11,9 +11,9 @@ use crate::pipeline::state::{RanCall, RunResults, Turn, TurnConversation};
 use callwright_judge::feedback;
 use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::answer_check::{AnsweredCall, mismatch};
-use callwright_telemetry::labels::{Label, Purpose, Stage};
-use callwright_types::Outcome;
+use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, SuccessCheck};
+use callwright_types::{Outcome, Purpose};
 
 /// Checks the successful results of executed calls, as policy specifies.
 pub(crate) async fn check(
@@ -84,12 +84,12 @@ fn is_success(ran: &RanCall) -> bool {
 /// Returns the number of checks that the turn may still make: none once as many answers are doubted as rounds of
 /// dynamic feedback are allowed.
 fn remaining_checks(turn: &Turn) -> usize {
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let doubts = trace.executions.iter().filter(|execution| execution.doubt.is_some()).count();
     if doubts >= turn.policy.limits.dynamic_feedback as usize {
         return 0;
     }
-    let made = trace.attempts.iter().filter(|attempt| attempt.purpose == Purpose::Check.label()).count();
+    let made = trace.attempts.iter().filter(|attempt| attempt.purpose == Purpose::Check).count();
     (turn.policy.limits.upstream_requests as usize).saturating_sub(made)
 }
 
@@ -104,7 +104,7 @@ fn last_request(conversation: &TurnConversation) -> Option<String> {
 fn note(turn: &mut Turn, ran: Option<&mut RanCall>, doubt: Option<String>) {
     let (Some(ran), Some(doubt)) = (ran, doubt) else { return };
     let id = &ran.checked.call().id;
-    let execution = turn.record.trace_mut().executions.iter_mut().rev().find(|execution| execution.call.id == *id);
+    let execution = turn.record.trace.executions.iter_mut().rev().find(|execution| execution.call.id == *id);
     if let Some(execution) = execution {
         execution.doubt = Some(doubt.clone());
     }

@@ -216,7 +216,7 @@ fn texts(tool: &CompiledTool) -> Vec<DocText> {
 /// Adds the explanations to the messages if policy allows, and records them in the trace.
 fn note(turn: &mut Turn, draft: &mut ChatDraft, failures: ObservedFailures) {
     let adds = turn.policy.mode == Mode::Guard && turn.policy.explain.client_tools == ClientTools::On;
-    turn.record.trace_mut().observed_left_out = u32::try_from(failures.left_out).unwrap_or(u32::MAX);
+    turn.record.trace.observed_left_out = u32::try_from(failures.left_out).unwrap_or(u32::MAX);
     for (result, rule, failure) in failures.looked_up {
         let done = match failure.as_ref().map(|failure| &failure.note) {
             None => Enrichment::LeftOut,
@@ -230,7 +230,7 @@ fn note(turn: &mut Turn, draft: &mut ChatDraft, failures: ObservedFailures) {
         let again = !result.is_new;
         let explanation = failure.filter(|_| result.is_new).map(|failure| (*failure.explanation).clone());
         let rule = rule.to_owned();
-        turn.record.trace_mut().observed.push(Observation { call: result.call, rule, again, explanation, done });
+        turn.record.trace.observed.push(Observation { call: result.call, rule, again, explanation, done });
     }
 }
 

@@ -47,19 +47,12 @@ pub(crate) async fn find(
     let outcome = Outcome::Answered(ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone()));
     let execution = Execution {
         call: checked.call().clone(),
-        toolset: String::new(),
         operation: "search".to_owned(),
         outcome: outcome.label().to_owned(),
-        reason: None,
-        remedy: None,
-        status: None,
         body: Some(text),
-        approval: None,
-        explanation: None,
-        credential: None,
-        doubt: None,
         started_ms: milliseconds(started_after),
         duration_ms: milliseconds(started.elapsed()),
+        ..Execution::default()
     };
     (outcome, execution)
 }

@@ -216,7 +216,7 @@ fn recall(before: &RememberedOffer, pools: &[Pool], sticky: bool) -> ChosenTools
 
 /// Returns the cache key of the session, which is separate for each client and model.
 fn session(turn: &Turn) -> Option<String> {
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let session = trace.session.as_deref()?;
     Some(format!("{} {} {session}", turn.tenant(), trace.model))
 }

@@ -10,8 +10,7 @@ use callwright_knowledge::planner::generation::{
 };
 use callwright_knowledge::planner::producers::RequestScores;
 use callwright_knowledge::planner::when::{EvidentlySupplied, needless_question};
-use callwright_telemetry::labels::Purpose;
-use callwright_types::{Cost, Message, Plan, PlanResult, Procedure};
+use callwright_types::{Cost, Message, Plan, PlanResult, Procedure, Purpose};
 
 use super::metered::MeteredModel;
 use super::reason::PlanReason;

@@ -48,7 +48,7 @@ pub(crate) async fn keep(
         }
         Err(error) => return refused(pipeline, &StoreError::Refused(error.to_string())),
     };
-    let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace().id.clone());
+    let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace.id.clone());
     let row = PlanRow { tenant, key, turn: turn_id, document };
     match pipeline.store.keep_plan(&row).await {
         Ok(()) => pipeline.waiting_plans.added(),

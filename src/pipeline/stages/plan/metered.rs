@@ -10,9 +10,8 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, milliseconds};
 use callwright_knowledge::planner::generation::{PlanningModel, PlanningModelError, Question, Reply};
 use callwright_openai::Role;
-use callwright_telemetry::labels::{Label, Purpose};
 use callwright_types::trace::Attempt;
-use callwright_types::{Cost, Usage};
+use callwright_types::{Cost, Purpose, Usage};
 use callwright_upstream::{Exchange, Manner, TextModel, TextSource, Upstream};
 
 use super::stage_context::StageContext;
@@ -87,7 +86,7 @@ impl MeteredModel {
         let attempt = Attempt {
             model: self.name.clone(),
             started_ms: milliseconds(ended_after.saturating_sub(took)),
-            ..Attempt::unjudged(self.purpose.label(), &self.upstream, outcome, usage, milliseconds(took))
+            ..Attempt::unjudged(self.purpose, &self.upstream, outcome, usage, milliseconds(took))
         };
         let cost = Cost { requests, prompt_tokens: usage.prompt_tokens, completion_tokens: usage.completion_tokens };
         self.attempts.lock().unwrap_or_else(PoisonError::into_inner).push((attempt, took, cost));

@@ -26,7 +26,6 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 
-use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, PlanRun, Turn, TurnConversation};
 use crate::pipeline::tools::{Offering, PlanContext};
@@ -36,7 +35,7 @@ use callwright_openai::{Completion, ModelRequest, ToolChoice};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, PlanMode, ProceduresMode};
-use callwright_types::{Message, PlanResult};
+use callwright_types::{Message, PlanResult, Purpose};
 
 use drawing::PlanSketch;
 use past::Past;
@@ -53,14 +52,14 @@ pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mu
     if !may_plan(turn, offering) {
         return None;
     }
-    let (started, elsewhere) = (Instant::now(), turn.record.elsewhere());
-    let attempts = turn.record.trace().attempts.len();
+    let (started, elsewhere) = (Instant::now(), turn.record.elsewhere);
+    let attempts = turn.record.trace.attempts.len();
     // An auxiliary stage: a panic here must not affect the turn.
     let mut context = StageContext { pipeline, turn: &mut *turn, offering, draft };
     let begun = AssertUnwindSafe(Box::pin(begin(&mut context))).catch_unwind().await;
-    let asking = turn.record.elsewhere().saturating_sub(elsewhere);
+    let asking = turn.record.elsewhere.saturating_sub(elsewhere);
     pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     if trace.plan.is_some() || trace.attempts.len() > attempts {
         let calls = trace.plan.as_ref().and_then(|note| note.plan.as_ref()).map_or(0, |plan| plan.nodes().len());
         turn.record.operation(OperationKind::Plan, started, calls);
@@ -191,7 +190,7 @@ pub(crate) async fn speak(
     pipeline: &Pipeline,
     turn: &mut Turn,
     conversation: &mut TurnConversation,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) -> Option<Completion> {
     let TurnConversation { offering, draft, plan_run, .. } = conversation;
     let plan_run = plan_run.as_mut().filter(|plan_run| plan_run.is_under_way())?;

@@ -60,7 +60,7 @@ pub(super) fn remember(context: &mut StageContext<'_>, outlined: Arc<PlanOutline
 
 /// Returns the last user messages that are not empty.
 fn user_messages(turn: &Turn, conversation: &ModelRequest) -> Vec<OutlinedMessage> {
-    let trace = turn.record.trace();
+    let trace = &turn.record.trace;
     let Some(memory) = &trace.memory else { return Vec::new() };
     let messages = conversation.messages().into_iter().enumerate();
     let users = messages.filter(|(_, message)| message.role == "user");

@@ -14,10 +14,10 @@ use callwright_knowledge::procedures::workflow::{Budget, OutlineRequest, Procedu
 use callwright_knowledge::procedures::{ProcedureQuery, template};
 use callwright_search::embedding::Vector;
 use callwright_telemetry::OperationKind;
-use callwright_telemetry::labels::{MemoryKind, Purpose, Stage};
+use callwright_telemetry::labels::{MemoryKind, Stage};
 use callwright_types::memory::{Fingerprint, Recalled};
 use callwright_types::rules::ProceduresMode;
-use callwright_types::{Owner, Procedure, Scope, UsageCounter};
+use callwright_types::{Owner, Procedure, Purpose, Scope, UsageCounter};
 
 use super::metered::MeteredModel;
 use super::outlined;
@@ -33,7 +33,7 @@ pub(super) struct Past {
 impl Past {
     /// Returns `None` if policy disables procedures, or if nothing was learned for the turn's scope.
     pub(super) fn of(turn: &Turn) -> Option<Self> {
-        let (mode, memory) = (turn.policy.procedures, turn.record.trace().memory.as_ref()?);
+        let (mode, memory) = (turn.policy.procedures, turn.record.trace.memory.as_ref()?);
         let knows = mode != ProceduresMode::Off && turn.snapshot.memory.library.has_active(&memory.scope);
         knows.then(|| Self { scope: memory.scope.clone(), mode })
     }
@@ -153,7 +153,7 @@ struct Lot {
 
 impl Lot {
     fn of(turn: &Turn) -> Self {
-        Self { turn: turn.record.trace().id.clone(), settings: *turn.snapshot.memory.lesson_store.settings() }
+        Self { turn: turn.record.trace.id.clone(), settings: *turn.snapshot.memory.lesson_store.settings() }
     }
 
     fn falls_on(&self, id: &str, tally: &UsageCounter) -> Recalled {

@@ -137,8 +137,7 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, PlanReturn)
     let row = rows.into_iter().next()?;
     let is_answer = Some(&row.key) == question.as_ref();
     let waiting = read(pipeline, &row)?;
-    let failed: Vec<&str> =
-        turn.record.trace().observed.iter().map(|observation| observation.call.id.as_str()).collect();
+    let failed: Vec<&str> = turn.record.trace.observed.iter().map(|observation| observation.call.id.as_str()).collect();
     let returned = returned(&messages, waiting.progress.handle(), is_answer, &failed);
     Some((PlanRun::found(waiting, row.key), returned))
 }

@@ -4,14 +4,13 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use serde_json::{Map, Value};
 
-use crate::pipeline::dialogue::RequestPurpose;
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::Offer;
 use callwright_common::json::raw;
 use callwright_judge::feedback;
 use callwright_knowledge::planner::progress::ProgressStep;
 use callwright_openai::{Completion, ToolChoice};
-use callwright_types::{Call, PlanResult, Usage};
+use callwright_types::{Call, PlanResult, Purpose, Usage};
 
 use super::choosing::{self, ItemChoice};
 use super::mending::mend;
@@ -21,10 +20,10 @@ use super::stage_context::StageContext;
 pub(super) async fn speak(
     context: &mut StageContext<'_>,
     plan_run: &mut PlanRun,
-    purpose: RequestPurpose,
+    purpose: Purpose,
 ) -> Option<Completion> {
     // Only the model can react to feedback on its own answer, and give a final answer.
-    if !matches!(purpose, RequestPurpose::First | RequestPurpose::ToolResults | RequestPurpose::DynamicFeedback) {
+    if !matches!(purpose, Purpose::First | Purpose::ToolResults | Purpose::DynamicFeedback) {
         return None;
     }
     let mut answer = None;
@@ -127,7 +126,7 @@ fn ask(context: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingP
         return None;
     }
     plan_run.waiting.asked.extend(asked);
-    Some(Completion::of_text(context.turn.request.protocol(), &context.turn.record.trace().model, &text))
+    Some(Completion::of_text(context.turn.request.protocol(), &context.turn.record.trace.model, &text))
 }
 
 /// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.
@@ -154,7 +153,7 @@ fn call(context: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<Ready
         progress.sent(&label, &id, Value::Object(arguments));
         made.push(Call { id, name: tool, arguments: written });
     }
-    Some(Completion::of_calls(context.turn.request.protocol(), &context.turn.record.trace().model, &made))
+    Some(Completion::of_calls(context.turn.request.protocol(), &context.turn.record.trace.model, &made))
 }
 
 /// Converts numbers and booleans to strings where the schema requires strings: APIs return ids in both forms.
