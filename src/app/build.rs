@@ -80,7 +80,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
 
     let pipeline = Pipeline::new(PipelineParts {
         settings: settings.pipeline,
-        aliases: settings.aliases,
+        aliases: Arc::new(settings.aliases),
         upstreams,
         passing: settings.pass_through,
         tooling,

@@ -44,7 +44,7 @@ pub(crate) use memory_limit::{MemoryFull, PARTS_OF_SMALL_BODIES, Reservation, SM
 pub use pass_through::{PassThrough, Passed};
 pub use services::{Pipeline, PipelineParts};
 pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};
-pub use snapshot::{RecallMemory, Snapshot, Tooling};
+pub use snapshot::{RecallMemory, Tooling};
 pub use stages::offer::SEARCH_TOOL;
 pub use stages::open::TurnRequest;
 pub use stream_buffer::EventReceiver;

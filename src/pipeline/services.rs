@@ -1,6 +1,7 @@
 //! The services that all turns share: settings, stores, upstreams, caches and metrics.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -23,14 +24,12 @@ use callwright_types::trace::Execution;
 use callwright_upstream::{Upstream, Upstreams};
 
 use super::approvals::ApprovalDesk;
-use super::caches::{
-    OfferedBefore, OutlinedBefore, ParameterReactions, PlannerBackoff, PlanningModels, RecalledBefore, WaitingPlans,
-};
+use super::caches::Caches;
 use super::cpu::CpuSlots;
 use super::memory_limit::MemoryLimit;
 use super::refusal_log::RefusalLog;
 use super::settings::{AliasSettings, PassThroughSettings, Settings};
-use super::snapshot::{RecallMemory, Snapshot, Tooling};
+use super::snapshot::{RecallMemory, Tooling};
 use super::switch::Switch;
 
 /// Components of the pipeline.
@@ -39,7 +38,7 @@ pub struct PipelineParts {
     /// Settings that apply to every turn.
     pub settings: Settings,
     /// Model aliases by name.
-    pub aliases: BTreeMap<String, AliasSettings>,
+    pub aliases: Arc<BTreeMap<String, AliasSettings>>,
     /// The providers.
     pub upstreams: Upstreams,
     /// Upstreams for requests that are passed through.
@@ -79,33 +78,10 @@ pub struct PipelineParts {
 /// The services that all turns share.
 #[derive(Debug)]
 pub struct Pipeline {
-    pub(crate) settings: Settings,
-    pub(crate) aliases: Arc<BTreeMap<String, AliasSettings>>,
-    pub(crate) upstreams: Upstreams,
-    pub(crate) passing: PassThroughSettings,
-    pub(crate) tooling: Arc<ArcSwap<Tooling>>,
-    pub(crate) policies: Arc<ArcSwap<PolicyBook>>,
-    pub(crate) validators: Validators,
-    pub(crate) judgement: BudgetLimits,
-    pub(crate) executor: Executor,
-    pub(crate) store: Arc<Store>,
+    parts: PipelineParts,
+    pub(crate) caches: Caches,
     pub(crate) approvals: ApprovalDesk,
-    pub(crate) planner: planner::Settings,
-    pub(crate) planning_models: PlanningModels,
-    pub(crate) planner_backoff: PlannerBackoff,
-    pub(crate) waiting_plans: WaitingPlans,
-    pub(crate) answer_memory: Arc<MemoryLimit>,
-    pub(crate) traces: TraceQueue,
-    pub(crate) metrics: Arc<Metrics>,
-    pub(crate) spans: Spans,
-    pub(crate) log_turns: bool,
-    pub(crate) offered_before: OfferedBefore,
-    pub(crate) recalled_before: RecalledBefore,
-    pub(crate) outlined_before: OutlinedBefore,
-    pub(crate) parameter_reactions: ParameterReactions,
     pub(crate) cpu: CpuSlots,
-    pub(crate) access: Arc<Access>,
-    pub(crate) memory: Arc<ArcSwap<RecallMemory>>,
     pub(crate) switch: Switch,
     refusals: RefusalLog,
     pub(crate) running: TaskTracker,
@@ -113,48 +89,27 @@ pub struct Pipeline {
     logged_unguarded: [AtomicBool; Protocol::ALL.len()],
 }
 
+impl Deref for Pipeline {
+    type Target = PipelineParts;
+
+    fn deref(&self) -> &PipelineParts {
+        &self.parts
+    }
+}
+
 impl Pipeline {
     /// Creates a pipeline.
-    pub fn new(parts: PipelineParts) -> Self {
-        let PipelineParts { settings, aliases, upstreams, passing, tooling, policies, .. } = parts;
-        let PipelineParts { validators, executor, store, planner, access, .. } = parts;
-        let PipelineParts { judgement, memory, traces, metrics, spans, log_turns, .. } = parts;
-        let offered_before = OfferedBefore::new(settings.remembered_tools_bytes);
-        let recalled_before = RecalledBefore::new(settings.remembered_notes_bytes);
-        let outlined_before = OutlinedBefore::new(settings.remembered_notes_bytes);
-        let cpu = CpuSlots::of_machine(settings.max_waiting_work, metrics.clone());
+    pub fn new(mut parts: PipelineParts) -> Self {
+        let webhook = parts.webhook.take();
         Self {
-            settings,
-            aliases: Arc::new(aliases),
-            upstreams,
-            passing,
-            tooling,
-            policies,
-            validators,
-            judgement,
-            executor,
-            approvals: ApprovalDesk::new(Arc::clone(&store), metrics.clone(), parts.webhook),
-            store,
-            planning_models: PlanningModels::new(),
-            planner_backoff: PlannerBackoff::new(),
-            waiting_plans: WaitingPlans::new(),
-            planner,
-            answer_memory: parts.answer_memory,
-            traces,
-            metrics,
-            spans,
-            log_turns,
-            offered_before,
-            recalled_before,
-            outlined_before,
-            parameter_reactions: ParameterReactions::new(),
-            cpu,
-            access,
-            memory,
+            caches: Caches::new(&parts.settings),
+            approvals: ApprovalDesk::new(Arc::clone(&parts.store), parts.metrics.clone(), webhook),
+            cpu: CpuSlots::of_machine(parts.settings.max_waiting_work, parts.metrics.clone()),
             switch: Switch::default(),
             refusals: RefusalLog::default(),
             running: TaskTracker::new(),
             logged_unguarded: Default::default(),
+            parts,
         }
     }
 
@@ -181,11 +136,6 @@ impl Pipeline {
     /// Returns the kill switch.
     pub fn switch(&self) -> &Switch {
         &self.switch
-    }
-
-    /// Returns the policies in force.
-    pub fn policies(&self) -> Arc<PolicyBook> {
-        self.policies.load_full()
     }
 
     /// Returns the names of the model aliases.
@@ -240,9 +190,9 @@ impl Pipeline {
             (CacheName::ToolLists, tool_lists),
             (CacheName::SearchedTools, searched),
             (CacheName::Schemas, self.validators.usage()),
-            (CacheName::OfferedTools, self.offered_before.usage()),
-            (CacheName::Lessons, self.recalled_before.usage()),
-            (CacheName::Outlines, self.outlined_before.usage()),
+            (CacheName::OfferedTools, self.caches.offers.usage()),
+            (CacheName::Lessons, self.caches.lessons.usage()),
+            (CacheName::Outlines, self.caches.outlines.usage()),
             (CacheName::ToolMessages, tooling.seen.usage()),
             (CacheName::NameVectors, names),
             (CacheName::ArgumentSources, tooling.producers.usage()),
@@ -260,23 +210,6 @@ impl Pipeline {
             for learned in upstream.deliveries() {
                 self.metrics.native_call_share.set(upstream.name(), &learned.model, learned.native_share);
             }
-        }
-    }
-
-    /// Returns the snapshot for a new turn.
-    pub(crate) fn snapshot(&self) -> Snapshot {
-        let tooling = self.tooling.load();
-        Snapshot {
-            catalog: tooling.catalog.clone(),
-            explainer: tooling.explainer.clone(),
-            memory: self.memory.load_full(),
-            policies: self.policies.load_full(),
-            aliases: self.aliases.clone(),
-            toolset_index: tooling.toolset_index.clone(),
-            offers: tooling.offers.clone(),
-            producers: tooling.producers.clone(),
-            seen: tooling.seen.clone(),
-            judgement: self.judgement,
         }
     }
 

@@ -213,7 +213,7 @@ fn failed(failure: &KeyError) -> Response {
 
 /// Returns an error response if the change names a policy that does not exist.
 fn lacks_policy(side: &OperatorSide, change: &KeyChange) -> Option<Response> {
-    let policies = side.pipeline.policies();
+    let policies = side.pipeline.policies.load_full();
     let named = change.policy.iter().chain(change.selectable_policies.iter().flatten()).filter(|name| !name.is_empty());
     let unknown = named.into_iter().find(|name| policies.get(name).is_none())?;
     let known: Vec<&str> = policies.policies().map(|policy| policy.name.as_str()).collect();

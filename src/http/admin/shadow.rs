@@ -59,7 +59,7 @@ async fn summary(side: &OperatorSide, query: ShadowQuery) -> Result<ShadowSummar
     let limit = Some(limit.unwrap_or(MAX_PAGE));
     let filter = TraceFilter { mode: Some(Mode::Shadow), policy, since, until, limit, ..TraceFilter::default() };
     let page = side.store.list(&filter).await?;
-    let policies = side.pipeline.policies();
+    let policies = side.pipeline.policies.load_full();
     let limits = &policies.default_policy().limits;
     let mut replay = Replay::default();
     // One trace at a time, because a trace may be large.

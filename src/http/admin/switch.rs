@@ -58,7 +58,7 @@ pub(in crate::http) async fn throw(
     if reason.chars().count() > MAX_REASON {
         return error::invalid_body(format!("`reason` is longer than {MAX_REASON} characters"));
     }
-    let policies = side.pipeline.policies();
+    let policies = side.pipeline.policies.load_full();
     if let Some(name) = policy.as_deref().filter(|name| off && policies.get(name).is_none()) {
         let known: Vec<&str> = policies.policies().map(|policy| policy.name.as_str()).collect();
         return error::invalid_body(format!("there is no policy `{name}`; known policies: {}", known.join(", ")));

@@ -2,18 +2,129 @@
 
 mod analysed_messages;
 mod offered_before;
-mod outlined_before;
 mod parameter_reactions;
 mod planner_backoff;
-mod planning_models;
-mod recalled_before;
 mod waiting_plans;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use super::settings::Settings;
+use callwright_common::cache::ByteCache;
+use callwright_common::digest::{add_part, hex};
+use callwright_types::Lesson;
+use callwright_types::memory::Recalled;
+use callwright_upstream::{Patience, TextModel, Upstream};
+
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
-pub(crate) use offered_before::{OfferedBefore, RememberedOffer, RememberedTool};
-pub(crate) use outlined_before::{OutlinedBefore, PlanOutline};
+pub(crate) use offered_before::{RememberedOffer, RememberedTool};
 pub(crate) use parameter_reactions::{KnownReactions, ParameterReactions};
-pub(crate) use planner_backoff::PlannerBackoff;
-pub(crate) use planning_models::PlanningModels;
-pub(crate) use recalled_before::{RecalledBefore, RecalledNotes, message_key};
-pub(crate) use waiting_plans::WaitingPlans;
+use planner_backoff::PlannerBackoff;
+use waiting_plans::WaitingPlans;
+
+/// Cache size in bytes for known planning models. Clients name models, so their number is unbounded; eviction only loses
+/// the learned request form of a model.
+const MODELS_BYTES: u64 = 256 * 1024;
+/// A user waits for a plan: one retry, and a short one.
+const PATIENCE: Patience = Patience { tries: 2, max_wait: Duration::from_secs(5) };
+
+/// The caches of a process.
+#[derive(Debug)]
+pub(crate) struct Caches {
+    /// Tools offered last, by session. A hint: the conversation alone reproduces most of it (`choose`), but not the tools
+    /// that the proxy ran, the searches of the model, and selections with an older index.
+    pub(crate) offers: ByteCache<String, Arc<RememberedOffer>>,
+    /// Lessons by user message. A message keeps its lessons, so the sent conversation does not change and prompt caches
+    /// stay valid.
+    pub(crate) lessons: ByteCache<String, Arc<RecalledNotes>>,
+    /// Outlines by user message, which keeps them like lessons. They are also not made again during tool calls.
+    pub(crate) outlines: ByteCache<String, Arc<PlanOutline>>,
+    /// Planning models by upstream and name, with the learned form of their requests.
+    models: ByteCache<(String, String), Arc<TextModel>>,
+    pub(crate) parameter_reactions: ParameterReactions,
+    pub(crate) planner_backoff: PlannerBackoff,
+    pub(crate) waiting_plans: WaitingPlans,
+}
+
+impl Caches {
+    /// Creates empty caches.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            offers: by_text(settings.remembered_tools_bytes),
+            lessons: by_text(settings.remembered_notes_bytes),
+            outlines: by_text(settings.remembered_notes_bytes),
+            // The model stores its own name as well.
+            models: ByteCache::new(MODELS_BYTES, |(upstream, model), _| {
+                upstream.len() + 2 * model.len() + size_of::<TextModel>()
+            }),
+            parameter_reactions: ParameterReactions::new(),
+            planner_backoff: PlannerBackoff::new(),
+            waiting_plans: WaitingPlans::new(),
+        }
+    }
+
+    /// Returns the planning model of this name at an upstream.
+    pub(crate) fn planning_model(&self, upstream: &Arc<Upstream>, model: &str) -> Arc<TextModel> {
+        let key = (upstream.name().to_owned(), model.to_owned());
+        self.models.get_with(key, || Arc::new(TextModel::new(Arc::clone(upstream), model, PATIENCE)))
+    }
+}
+
+/// A value of a cache.
+trait Weight {
+    /// Returns its size in bytes.
+    fn bytes(&self) -> usize;
+}
+
+/// Creates an empty cache of at most this many bytes for all keys together; the most recently used ones stay.
+fn by_text<V: Weight + Send + Sync + 'static>(bytes: u64) -> ByteCache<String, Arc<V>> {
+    ByteCache::new(bytes, |key, value| key.len() + value.bytes())
+}
+
+/// The lessons of a message. Contains no text of a request: the wording about a client's own tools is created from each
+/// request's own schemas, so it cannot leak to another request with an equal message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct RecalledNotes {
+    /// The shown lessons, best first.
+    pub(crate) shown: Vec<Arc<Lesson>>,
+    /// Whether the model is informed if there is no lesson.
+    pub(crate) tell_none: bool,
+    /// The lessons found, including those withheld.
+    pub(crate) lessons: Vec<Recalled>,
+}
+
+impl Weight for RecalledNotes {
+    fn bytes(&self) -> usize {
+        let lessons = self.lessons.iter().map(|lesson| lesson.id.len() + size_of::<Recalled>());
+        let shown = self.shown.iter().map(|lesson| lesson.key.len() + lesson.value.len() + size_of::<Lesson>());
+        lessons.sum::<usize>() + shown.sum::<usize>()
+    }
+}
+
+/// The outline that was appended to a user message.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PlanOutline {
+    pub(crate) steps: Vec<String>,
+    /// The procedures found for it, including those withheld.
+    pub(crate) procedures: Vec<Recalled>,
+}
+
+impl Weight for PlanOutline {
+    fn bytes(&self) -> usize {
+        let steps = self.steps.iter().map(|step| step.len() + size_of::<String>());
+        let procedures = self.procedures.iter().map(|found| found.id.len() + size_of::<Recalled>());
+        steps.sum::<usize>() + procedures.sum::<usize>()
+    }
+}
+
+/// Returns the key of a message: its scope, the session, its index among the user's messages, and its text. Without a
+/// session, equal messages at equal places share an entry.
+pub(crate) fn message_key(scope: &str, session: Option<&str>, ordinal: usize, text: &str) -> String {
+    let mut hash = Sha256::new();
+    for part in [scope, session.unwrap_or_default(), &ordinal.to_string(), text] {
+        add_part(&mut hash, part.as_bytes());
+    }
+    hex(&hash.finalize())
+}

@@ -1,20 +1,11 @@
 //! The tools offered to each session before, in order.
-//!
-//! This state is a hint that is lost with the process: the conversation alone reproduces most of it (`choose`). It
-//! cannot reproduce the tools that the proxy ran, the searches of the model, and selections with an older index.
 
 use std::sync::Arc;
 
-use callwright_common::cache::{ByteCache, Usage};
 use callwright_types::PrefixChange;
 
+use super::Weight;
 use crate::pipeline::tools::Side;
-
-/// Tools offered per session. Clones share one cache.
-#[derive(Debug, Clone)]
-pub(crate) struct OfferedBefore {
-    sessions: ByteCache<String, Arc<RememberedOffer>>,
-}
 
 /// The tools sent last to a session.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -40,31 +31,6 @@ pub(crate) struct RememberedTool {
     pub(crate) called: bool,
 }
 
-impl OfferedBefore {
-    /// Creates an empty cache of at most this many bytes for all sessions together. The most recently used sessions
-    /// stay.
-    pub(crate) fn new(bytes: u64) -> Self {
-        Self {
-            sessions: ByteCache::new(bytes, |session: &String, offer| session.len() + RememberedOffer::bytes(offer)),
-        }
-    }
-
-    /// Returns the cache usage.
-    pub(crate) fn usage(&self) -> Usage {
-        self.sessions.usage()
-    }
-
-    /// Returns the tools offered to the session.
-    pub(crate) fn of(&self, session: &str) -> Option<Arc<RememberedOffer>> {
-        self.sessions.get(session)
-    }
-
-    /// Stores the tools offered in a turn of the session.
-    pub(crate) fn note(&self, session: &str, remembered: RememberedOffer) {
-        self.sessions.insert(session.to_owned(), Arc::new(remembered));
-    }
-}
-
 impl RememberedTool {
     fn is_same(&self, other: &Self) -> bool {
         (self.side, &self.name, self.digest) == (other.side, &other.name, other.digest)
@@ -80,11 +46,6 @@ impl RememberedOffer {
         let mut placed = self.tools.iter().enumerate();
         let changed = placed.find(|(place, before)| now.tools.get(*place).is_none_or(|kept| !kept.is_same(before)));
         changed.map(|(_, before)| before)
-    }
-
-    fn bytes(&self) -> usize {
-        let tools = self.tools.iter().map(|kept| size_of::<RememberedTool>() + kept.name.len());
-        size_of::<Self>() + tools.sum::<usize>()
     }
 
     /// Returns why the tools of `now` do not begin with these; `None` if they do. `text_now` returns the current digest
@@ -105,6 +66,13 @@ impl RememberedOffer {
             Some(_) if evicted => PrefixChange::Limit,
             Some(_) => PrefixChange::Policy,
         })
+    }
+}
+
+impl Weight for RememberedOffer {
+    fn bytes(&self) -> usize {
+        let tools = self.tools.iter().map(|kept| size_of::<RememberedTool>() + kept.name.len());
+        size_of::<Self>() + tools.sum::<usize>()
     }
 }
 
@@ -146,12 +114,12 @@ mod tests {
     #[test]
     fn so_many_bytes_are_remembered_and_no_more() {
         const BYTES: u64 = 4_000;
-        let memory = OfferedBefore::new(BYTES);
+        let memory = super::super::by_text(BYTES);
         for session in 0..100 {
-            memory.note(&session.to_string(), remembered(0, &[("a", 1), ("b", 2), ("c", 3), ("d", 4)]));
+            memory.insert(session.to_string(), remembered(0, &[("a", 1), ("b", 2), ("c", 3), ("d", 4)]).into());
             assert!(memory.usage().bytes <= BYTES);
         }
-        let known = (0..100).filter(|session| memory.of(&session.to_string()).is_some()).count();
+        let known = (0..100).filter(|session| memory.get(&session.to_string()).is_some()).count();
         assert!((5..20).contains(&known), "{known}");
     }
 }

@@ -97,19 +97,19 @@ pub(crate) fn open(
     if let Some(model) = &deployment {
         chat.set_model(model);
     }
-    let snapshot = pipeline.snapshot();
     let name = chat.model().to_owned();
-    let alias = snapshot.aliases.get(&name).cloned();
+    let alias = pipeline.aliases.get(&name).cloned();
     let settings = alias.clone().unwrap_or_default();
-    let policy =
-        snapshot.policies.resolve(&facts(&name, alias.as_ref(), caller.as_deref(), &headers)).map_err(|error| {
+    let policy = pipeline.policies.load().resolve(&facts(&name, alias.as_ref(), caller.as_deref(), &headers)).map_err(
+        |error| {
             let error = RequestError {
                 message: error.to_string(),
                 param: Some(POLICY_HEADER.to_owned()),
                 code: Some("policy_not_selectable".to_owned()),
             };
             refuse(StatusCode::BAD_REQUEST, error.into())
-        })?;
+        },
+    )?;
     let policy = pipeline.switch.in_force(policy);
     let is_background = chat.is_background();
     if is_background && refuses_background(&policy, caller.as_deref()) {
@@ -171,7 +171,8 @@ pub(crate) fn open(
         request: chat,
         query,
         headers,
-        snapshot,
+        tooling: pipeline.tooling.load_full(),
+        learned: pipeline.memory.load_full(),
         policy,
         upstream,
         model,

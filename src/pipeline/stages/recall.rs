@@ -38,8 +38,8 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, conversation: &
     let offer = offering.offer();
     let Some(scope) = turn.record.trace.memory.as_ref().map(|note| note.scope.clone()) else { return };
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
-    let may_show = turn.policy.recall.tell_none || turn.snapshot.memory.lesson_store.has_lessons(&scope);
-    if !is_wanted || (!may_show && pipeline.recalled_before.is_empty()) {
+    let may_show = turn.policy.recall.tell_none || turn.learned.lesson_store.has_lessons(&scope);
+    if !is_wanted || (!may_show && pipeline.caches.lessons.is_empty()) {
         return;
     }
     let started = Instant::now();
@@ -76,13 +76,13 @@ async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, m
     for (ordinal, (place, text)) in user_messages.iter().enumerate().skip(skipped) {
         let is_last = ordinal + 1 == user_messages.len();
         let key = message_key(scope.as_str(), session, ordinal, text);
-        let before = pipeline.recalled_before.of(&key);
+        let before = pipeline.caches.lessons.get(&key);
         let again = before.is_some();
         let shown = match before {
             Some(shown) => shown,
             None if is_last && may_show => {
                 let shown = Arc::new(look_up(pipeline, turn, offer, scope, text).await);
-                pipeline.recalled_before.remember(key, Arc::clone(&shown));
+                pipeline.caches.lessons.insert(key, Arc::clone(&shown));
                 shown
             }
             None => continue,
@@ -102,7 +102,7 @@ fn user_messages(request: &ModelRequest) -> Vec<(usize, String)> {
 
 /// Finds the lessons for a request, and draws which of them are shown.
 async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> RecalledNotes {
-    let lesson_store = &turn.snapshot.memory.lesson_store;
+    let lesson_store = &turn.learned.lesson_store;
     let tools = tools_in_play(offer, lesson_store, scope);
     let vector = vector(pipeline, turn, text).await;
     let limit = turn.policy.recall.lessons as usize;
@@ -154,8 +154,8 @@ fn offered_tool<'a>(offer: &'a Offer, known: &ClientTool) -> Option<&'a Tool> {
 
 /// Returns the vector of the user's message, if lessons have vectors.
 async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> {
-    let embedder = turn.snapshot.memory.embedder.as_ref()?;
-    let limit = turn.snapshot.memory.lesson_store.settings().query_chars;
+    let embedder = turn.learned.embedder.as_ref()?;
+    let limit = turn.learned.lesson_store.settings().query_chars;
     let text: String = text.chars().take(limit).collect();
     query_vectors(pipeline, embedder, &[text], Stage::Recall).await?.pop()
 }
@@ -163,7 +163,7 @@ async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> 
 /// Adds the notes to the draft, and the lessons of the last message to the trace.
 fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraft, notes: Vec<PlacedNotes>) {
     for PlacedNotes { place, shown, is_last, again } in notes {
-        if let Some(note) = note(offer, turn.snapshot.memory.lesson_store.settings(), &shown) {
+        if let Some(note) = note(offer, turn.learned.lesson_store.settings(), &shown) {
             draft.add_note(place, note);
         }
         if is_last && let Some(memory) = &mut turn.record.trace.memory {

@@ -18,7 +18,7 @@ use callwright_types::rules::Mode;
 
 /// Restores the proxy's parts of earlier answers in the request.
 pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) {
-    let has_tools = turn.snapshot.catalog.toolsets().next().is_some();
+    let has_tools = turn.tooling.catalog.toolsets().next().is_some();
     if turn.policy.mode != Mode::Guard || !has_tools || !turn.request.may_have_calls() {
         return;
     }

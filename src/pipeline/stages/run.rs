@@ -171,7 +171,7 @@ async fn explained(
     outcome: &Outcome,
     checked: &CheckedCall,
 ) -> Option<(FailureKind, Explanation)> {
-    let explainer = turn.snapshot.explainer.get().await;
+    let explainer = turn.tooling.explainer.get().await;
     let started = Instant::now();
     let kind = explainer.failure(reference, outcome, &operation.promises, &turn.policy.explain.failures).await?;
     let explanation = match turn.policy.observe.lacks(Ablation::Retrieval) {
@@ -218,8 +218,8 @@ type FoundOperation<'a> = (&'a OperationRef, &'a Toolset, &'a Operation);
 
 fn operation<'a>(turn: &'a Turn, checked: &'a CheckedCall) -> Option<FoundOperation<'a>> {
     let Owner::Proxy(reference) = &checked.tool().tool.owner else { return None };
-    let toolset = turn.snapshot.catalog.toolset(&reference.toolset)?;
-    Some((reference, toolset, turn.snapshot.catalog.operation(reference)?))
+    let toolset = turn.tooling.catalog.toolset(&reference.toolset)?;
+    Some((reference, toolset, turn.tooling.catalog.operation(reference)?))
 }
 
 /// Returns the change that would let a refused call through, for the operator.

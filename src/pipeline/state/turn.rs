@@ -21,7 +21,7 @@ use super::run_results::CallStates;
 use super::stream_progress::StreamProgress;
 use crate::pipeline::answer_memory::AnswerMemory;
 use crate::pipeline::dialogue::TurnSpending;
-use crate::pipeline::snapshot::Snapshot;
+use crate::pipeline::snapshot::{RecallMemory, Tooling};
 
 /// Trace id of the turn.
 pub(crate) const TRACE_HEADER: HeaderName = HeaderName::from_static("x-callwright-trace");
@@ -45,8 +45,10 @@ pub(crate) struct Turn {
     pub(crate) query: Option<String>,
     /// Header fields of the client's request.
     pub(crate) headers: HeaderMap,
-    /// Catalog, policies and memory at the start of the turn.
-    pub(crate) snapshot: Snapshot,
+    /// Catalog and documentation at the start of the turn.
+    pub(crate) tooling: Arc<Tooling>,
+    /// Lessons and procedures at the start of the turn.
+    pub(crate) learned: Arc<RecallMemory>,
     /// The policy in effect.
     pub(crate) policy: Arc<Policy>,
     /// The current upstream.

@@ -132,7 +132,7 @@ impl Offering {
     /// Compiles the offer of the selected tools.
     pub(crate) fn compile(&self, pipeline: &Pipeline, turn: &Turn) -> Arc<Offer> {
         let shape = self.shape();
-        turn.snapshot.offers.get(self.key(turn, &shape), || {
+        turn.tooling.offers.get(self.key(turn, &shape), || {
             let client = turn.request.client_tools();
             let brought = turn.request.read_tools_elsewhere(&self.elsewhere);
             let client_sent_tools = !client.is_empty() || !brought.is_empty();
@@ -227,8 +227,9 @@ impl Offering {
                 });
                 self.prefix_change = self.prefix_change.or(change);
             }
-            pipeline.offered_before.note(session, now.clone());
-            self.before = Some(Arc::new(now));
+            let now = Arc::new(now);
+            pipeline.caches.offers.insert(session.clone(), Arc::clone(&now));
+            self.before = Some(now);
         }
         self.note_in_trace(turn);
     }

@@ -47,18 +47,18 @@ impl PlanContext {
         offering: &Offering,
         prepare: impl FnOnce(&Self),
     ) -> Option<Self> {
-        let (snapshot, scope) = (&turn.snapshot, index_scope(turn, offering));
-        if let Some(known) = snapshot.producers.known(scope) {
+        let (tooling, scope) = (&turn.tooling, index_scope(turn, offering));
+        if let Some(known) = tooling.producers.known(scope) {
             return Some(Self::of_indexed(known, pipeline, turn, offering));
         }
-        if !snapshot.producers.is_ready(&snapshot.catalog, scope) {
-            snapshot.producers.build_in_background(&snapshot.catalog, scope);
+        if !tooling.producers.is_ready(&tooling.catalog, scope) {
+            tooling.producers.build_in_background(&tooling.catalog, scope);
             return None;
         }
         // Indexing takes as long as compiling the tools.
         let bytes = turn.request.tools_text().map_or(0, str::len);
         let built = pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || {
-            let indexed = snapshot.producers.build(&snapshot.catalog, scope, turn.request.client_tools());
+            let indexed = tooling.producers.build(&tooling.catalog, scope, turn.request.client_tools());
             let built = Self::of_indexed(indexed, pipeline, turn, offering);
             prepare(&built);
             built
@@ -67,7 +67,7 @@ impl PlanContext {
     }
 
     fn of_indexed(indexed: Arc<IndexedTools>, pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
-        turn.snapshot.producers.take_vectors(&indexed, &turn.snapshot.toolset_index);
+        turn.tooling.producers.take_vectors(&indexed, &turn.tooling.toolset_index);
         let offer = Arc::clone(offering.offer());
         let offered = offering.best_first().filter_map(|name| indexed.producers.position(name)).collect();
         let validators = pipeline.validators.clone();
@@ -120,13 +120,13 @@ impl PlanContext {
 
     /// Analyses a request text. Uses vectors only if the embedder returns them at once.
     pub(crate) async fn analyse_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> RequestScores {
-        let embedder = turn.snapshot.toolset_index.embedder().filter(|embedder| embedder.is_immediate());
+        let embedder = turn.tooling.toolset_index.embedder().filter(|embedder| embedder.is_immediate());
         self.analyse_by(pipeline, embedder, text).await
     }
 
     /// Analyses a request text. Falls back to keywords if the vectors are not ready in time, which is counted.
     pub(crate) async fn analyse(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> RequestScores {
-        self.analyse_by(pipeline, turn.snapshot.toolset_index.embedder(), text).await
+        self.analyse_by(pipeline, turn.tooling.toolset_index.embedder(), text).await
     }
 
     async fn analyse_by(&self, pipeline: &Pipeline, embedder: Option<&Arc<dyn Embedder>>, text: &str) -> RequestScores {

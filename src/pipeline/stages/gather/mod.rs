@@ -39,7 +39,7 @@ fn note(turn: &mut Turn, offer: &Offer, draft: &ChatDraft, makes_no_call: bool) 
     let results = client_results(turn);
     let trace = &turn.record.trace;
     let returned = returned(&results, trace);
-    let settings = turn.snapshot.memory.lesson_store.settings();
+    let settings = turn.learned.lesson_store.settings();
     let drafts = drafts::drafts(trace, &results, &offer.tool_set, settings);
     let is_over = makes_no_call && trace.exhausted.is_none() && trace.error.is_none();
     let is_mended = drafts.iter().any(|draft| draft.backing == Backing::Seen);

@@ -38,7 +38,7 @@ pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &ChatDraft, is_mended: bo
     let said: Vec<&str> = said.iter().map(String::as_str).collect();
     let workflow = Workflow { calls: &calls, tools: &known, user_messages: &said };
     let backing = if is_mended { Backing::Seen } else { Backing::Verdict };
-    draft_of_calls(&workflow, backing, turn.snapshot.memory.library.settings())
+    draft_of_calls(&workflow, backing, turn.learned.library.settings())
 }
 
 /// A call with its answer.
@@ -112,7 +112,7 @@ fn bare(tool: &CompiledTool) -> Option<Value> {
 fn known<'a>(turn: &'a Turn, compiled: &'a CompiledTool, bare: Option<&'a Value>) -> ProcedureTool<'a> {
     let tool = &compiled.tool;
     let operation: Option<&Operation> = match &tool.owner {
-        Owner::Proxy(reference) => turn.snapshot.catalog.operation(reference),
+        Owner::Proxy(reference) => turn.tooling.catalog.operation(reference),
         Owner::Client | Owner::Search => None,
     };
     let toolset = match &tool.owner {

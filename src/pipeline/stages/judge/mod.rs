@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use crate::pipeline::caches::{KnownReactions, ParameterReactions};
+use crate::pipeline::caches::KnownReactions;
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, JudgedAnswer, Turn, TurnConversation};
@@ -59,7 +59,7 @@ pub(crate) fn judge_planned(
 ) -> JudgedAnswer {
     let offer = conversation.offer();
     let judged = pipeline.timed(Stage::Judge, || {
-        let judged = judged(turn, offer, &conversation.draft, completion, None, &pipeline.parameter_reactions, false);
+        let judged = judged(pipeline, turn, offer, &conversation.draft, completion, None, false);
         note_reaction(turn, &judged);
         judged
     });
@@ -76,9 +76,8 @@ fn judge_upstream(
 ) -> JudgedAnswer {
     let (offer, draft) = (conversation.offer(), &conversation.draft);
     let expectations = conversation.expectations();
-    let (expectations, memory) = (expectations.as_ref(), &pipeline.parameter_reactions);
     let confirms = purpose == Purpose::Confirmation;
-    let judged = judged(turn, offer, draft, completion, expectations, memory, confirms);
+    let judged = judged(pipeline, turn, offer, draft, completion, expectations.as_ref(), confirms);
     // Observes whether the upstream parses this model's calls itself, if the model could make calls.
     if offer.is_judged() && draft.request().tool_choice() != ToolChoice::None {
         turn.upstream.note_delivery(&turn.model, observed_calls(&judged));
@@ -95,22 +94,23 @@ fn judge_upstream(
 }
 
 fn judged(
+    pipeline: &Pipeline,
     turn: &Turn,
     offer: &Offer,
     draft: &ChatDraft,
     mut completion: Completion,
     expectations: Option<&Expectations>,
-    memory: &ParameterReactions,
     confirms: bool,
 ) -> JudgedAnswer {
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
     let known = KnownConversation::of(draft.conversation());
-    let toolset_index = &turn.snapshot.toolset_index;
+    let toolset_index = &turn.tooling.toolset_index;
     let relevance = offer.relevance_to(draft.conversation(), toolset_index, &policy.scan);
     let similarity = toolset_index.text_vectors().map(|vectors| vectors as &dyn Similarity);
-    let budget = JudgementBudget::start(turn.snapshot.judgement);
+    let budget = JudgementBudget::start(pipeline.judgement);
     let failures = &policy.explain.failures;
+    let memory = &pipeline.caches.parameter_reactions;
     let reactions = KnownReactions { tenant: turn.tenant(), conversation: &known, failures, memory };
     let has_calls = completion.choices().iter().any(|choice| !choice.message.calls().is_empty());
     if has_calls && offer.is_judged() && policy.scan.unknown_parameters == UnknownParameters::Auto {

@@ -62,8 +62,8 @@ struct ObservedFailures {
 /// Recognises all failures, and looks up the newest up to the configured number, until the deadline or until the client
 /// disconnects.
 async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFailures {
-    let toolsets = toolsets(turn);
-    let seen = &turn.snapshot.seen;
+    let toolsets = toolsets(pipeline, turn);
+    let seen = &turn.tooling.seen;
     let mut key = MessageKeys::of(&turn.policy.explain.failures, toolsets.as_deref());
     let mut failed: Vec<(ToolResult, &'static str)> = Vec::new();
     for result in tool_results(&turn.request) {
@@ -119,9 +119,9 @@ async fn in_time<T>(turn: &Turn, deadline: Instant, look: impl Future<Output = T
 
 /// Returns the toolsets whose documentation may be used: those of the alias. Without an alias or its toolsets, all
 /// tools are the client's own and all documentation is available: `None`.
-fn toolsets(turn: &Turn) -> Option<Vec<String>> {
-    let alias = turn.snapshot.aliases.get(turn.request.model()).filter(|alias| !alias.toolsets.is_empty())?;
-    let named = alias.toolsets.iter().flat_map(|name| turn.snapshot.catalog.toolsets_of(name));
+fn toolsets(pipeline: &Pipeline, turn: &Turn) -> Option<Vec<String>> {
+    let alias = pipeline.aliases.get(turn.request.model()).filter(|alias| !alias.toolsets.is_empty())?;
+    let named = alias.toolsets.iter().flat_map(|name| turn.tooling.catalog.toolsets_of(name));
     Some(named.map(|toolset| toolset.name.clone()).collect())
 }
 
@@ -157,7 +157,7 @@ async fn look(
     let arguments: Map<_, _> = serde_json::from_str(&call.arguments).unwrap_or_default();
     let tool_of = ClientTool { name: &call.name, texts: &texts, toolsets };
     let ToolExplanation { explanation, is_final } =
-        turn.snapshot.explainer.get().await.explain_tool(&tool_of, &arguments, text).await;
+        turn.tooling.explainer.get().await.explain_tool(&tool_of, &arguments, text).await;
     let note = explanation.is_hit().then(|| {
         feedback::observed_failure(&ObservedFailure {
             call,
@@ -182,7 +182,7 @@ async fn rule(turn: &Turn, toolsets: Option<&[String]>, result: &ToolResult) -> 
     }
     let operation = operation(turn, toolsets, &call.name)?;
     let answer = ApiAnswer::new(http::StatusCode::OK.as_u16(), text.clone());
-    let explainer = turn.snapshot.explainer.get().await;
+    let explainer = turn.tooling.explainer.get().await;
     let failure = explainer.failure(&operation, &Outcome::Answered(answer), &[], &[]).await;
     matches!(failure, Some(FailureKind::NamedCode(_))).then_some(DOCUMENTED_CODE)
 }
@@ -192,7 +192,7 @@ const DOCUMENTED_CODE: &str = "documented_code";
 
 /// Returns the operation in these toolsets whose tool has this name.
 fn operation(turn: &Turn, toolsets: Option<&[String]>, name: &str) -> Option<OperationRef> {
-    let usable = turn.snapshot.catalog.toolsets();
+    let usable = turn.tooling.catalog.toolsets();
     let usable = usable.filter(|toolset| toolsets.is_none_or(|toolsets| toolsets.contains(&toolset.name)));
     let operations = usable.flat_map(|toolset| &toolset.operations);
     let found = operations.map(|operation| &operation.tool).find(|tool| tool.name == name)?;

@@ -62,7 +62,7 @@ async fn begin_beside(pipeline: &Pipeline, turn: &Turn) -> Offering {
 async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<Offer> {
     let shape = offering.shape();
     let key = offering.key(turn, &shape);
-    match turn.snapshot.offers.known(key) {
+    match turn.tooling.offers.known(key) {
         Some(offer) => offer,
         None => {
             let bytes = key.size();
@@ -96,13 +96,13 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let room = room(turn, along + search.iter().count());
     let pools: Vec<Pool> = is_narrowed.then(|| client_pool(turn, &listed)).into_iter().chain(catalog).collect();
     let session = session(turn).filter(|_| !pools.is_empty());
-    let before = session.as_deref().and_then(|session| pipeline.offered_before.of(session));
+    let before = session.as_deref().and_then(|session| pipeline.caches.offers.get(session));
     // A request without the toolsets gives no information about later ones.
     let session = session.filter(|_| joins || turn.toolsets.is_empty());
     let list = turn.request.tools_text().filter(|_| !is_narrowed).unwrap_or_default();
     let standing = [list, search.as_ref().map_or("", |search| search.text())];
     Offering {
-        offer: turn.snapshot.offers.empty(),
+        offer: turn.tooling.offers.empty(),
         room,
         own: if session.is_some() { digest(&standing) } else { 0 },
         pools,
@@ -122,10 +122,10 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
 /// Returns the client's own tools with distinct names.
 fn client_pool(turn: &Turn, listed: &[(Option<Tool>, &str)]) -> Pool {
     let list = turn.request.tools_text().unwrap_or_default();
-    let candidates = turn.snapshot.offers.of_client(list, || {
+    let candidates = turn.tooling.offers.of_client(list, || {
         let named = listed.iter().enumerate();
         let named = named.filter_map(|(place, (tool, text))| Some((place, tool.as_ref()?, *text)));
-        Candidates::of_client(&named.collect::<Vec<_>>(), &turn.snapshot.toolset_index)
+        Candidates::of_client(&named.collect::<Vec<_>>(), &turn.tooling.toolset_index)
     });
     Pool::new(Side::Client, candidates, &turn.policy.offer, &turn.policy.execute, [])
 }
@@ -133,8 +133,8 @@ fn client_pool(turn: &Turn, listed: &[(Option<Tool>, &str)]) -> Pool {
 /// Returns the tools of the alias's toolsets, without those whose name one of the client's `own` tools has.
 fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
     let (toolsets, dialect) = (&turn.toolsets, turn.upstream.settings().schema_dialect);
-    let candidates = turn.snapshot.offers.of_toolsets(toolsets, dialect, || {
-        Candidates::of(&turn.snapshot.catalog, &turn.snapshot.toolset_index, toolsets, dialect)
+    let candidates = turn.tooling.offers.of_toolsets(toolsets, dialect, || {
+        Candidates::of(&turn.tooling.catalog, &turn.tooling.toolset_index, toolsets, dialect)
     });
     let names = own.iter().map(|tool| tool.name.as_str());
     Pool::new(Side::Catalog, candidates, &turn.policy.offer, &turn.policy.execute, names)
@@ -233,7 +233,7 @@ fn catalog_joins(turn: &Turn) -> bool {
 /// Starts the computation of the vectors for the relevance of the tools if it takes longer than validation may wait. It
 /// runs while the model answers.
 fn prepare_relevance(turn: &Turn, offer: &Offer) {
-    let toolset_index = &turn.snapshot.toolset_index;
+    let toolset_index = &turn.tooling.toolset_index;
     if toolset_index.embedder().is_some_and(|embedder| !embedder.is_immediate()) && offer.is_judged() {
         drop(offer.relevance_to(&turn.request, toolset_index, &turn.policy.scan));
     }

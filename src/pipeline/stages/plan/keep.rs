@@ -51,7 +51,7 @@ pub(crate) async fn keep(
     let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace.id.clone());
     let row = PlanRow { tenant, key, turn: turn_id, document };
     match pipeline.store.keep_plan(&row).await {
-        Ok(()) => pipeline.waiting_plans.added(),
+        Ok(()) => pipeline.caches.waiting_plans.added(),
         Err(error) => refused(pipeline, &error),
     }
 }

@@ -38,7 +38,7 @@ impl MeteredModel {
     pub(in crate::pipeline::stages) fn new(context: &StageContext<'_>, purpose: Purpose) -> Self {
         let turn = &*context.turn;
         let (upstream, name) = planning_model(context.pipeline, turn);
-        let model = context.pipeline.planning_models.get(Arc::clone(&upstream), &name);
+        let model = context.pipeline.caches.planning_model(&upstream, &name);
         Self {
             // The upstream selects which of the client's header fields it forwards.
             model: model.for_client(turn.headers.clone()),
@@ -97,7 +97,7 @@ impl MeteredModel {
 /// takes precedence over the model of the turn.
 fn planning_model(pipeline: &Pipeline, turn: &Turn) -> (Arc<Upstream>, String) {
     let configured = &pipeline.planner.alias;
-    match turn.snapshot.aliases.get(configured) {
+    match pipeline.aliases.get(configured) {
         Some(alias) => {
             let (upstream, model) = alias.main_target(configured);
             (pipeline.upstream(upstream), model.to_owned())

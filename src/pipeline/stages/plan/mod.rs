@@ -132,7 +132,7 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
 /// set and no offered tool requires an argument that another tool may supply.
 async fn plan_tools(context: &StageContext<'_>, needs_supply: bool) -> Option<PlanContext> {
     let StageContext { pipeline, turn, offering, .. } = context;
-    let (offer, index) = (offering.offer(), &turn.snapshot.producers);
+    let (offer, index) = (offering.offer(), &turn.tooling.producers);
     let is_clients_list = offering.is_clients_list();
     if needs_supply && is_clients_list && offer.is_without_supply(index) {
         return None;

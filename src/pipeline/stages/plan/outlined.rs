@@ -27,7 +27,7 @@ struct OutlinedMessage {
 
 /// Appends the outlines of earlier turns to their messages again.
 pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDraft) {
-    let before = &pipeline.outlined_before.messages;
+    let before = &pipeline.caches.outlines;
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.procedures != ProceduresMode::Off;
     if !is_wanted || before.is_empty() {
         return;
@@ -46,7 +46,7 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDra
 /// Returns the outline of the last user message, if it has one.
 pub(super) fn of_last(context: &StageContext<'_>) -> Option<Arc<PlanOutline>> {
     let last = user_messages(context.turn, context.draft.conversation()).pop()?;
-    context.pipeline.outlined_before.messages.get(&last.key)
+    context.pipeline.caches.outlines.get(&last.key)
 }
 
 /// Appends an outline to the last user message, in this turn and in later ones.
@@ -55,7 +55,7 @@ pub(super) fn remember(context: &mut StageContext<'_>, outlined: Arc<PlanOutline
         return;
     };
     context.draft.add_note(place, note(&outlined.steps));
-    context.pipeline.outlined_before.messages.insert(key, outlined);
+    context.pipeline.caches.outlines.insert(key, outlined);
 }
 
 /// Returns the last user messages that are not empty.

@@ -34,7 +34,7 @@ impl Past {
     /// Returns `None` if policy disables procedures, or if nothing was learned for the turn's scope.
     pub(super) fn of(turn: &Turn) -> Option<Self> {
         let (mode, memory) = (turn.policy.procedures, turn.record.trace.memory.as_ref()?);
-        let knows = mode != ProceduresMode::Off && turn.snapshot.memory.library.has_active(&memory.scope);
+        let knows = mode != ProceduresMode::Off && turn.learned.library.has_active(&memory.scope);
         knows.then(|| Self { scope: memory.scope.clone(), mode })
     }
 
@@ -59,7 +59,7 @@ impl Past {
             let tool = tools.tool(tools.position(name)?)?;
             Some(Arc::clone(&tool.tool.tool.parameters))
         };
-        let found = template(&context.turn.snapshot.memory.library, &query, &parameters);
+        let found = template(&context.turn.learned.library, &query, &parameters);
         let drawn = found.as_ref().map(|procedure| Lot::of(context.turn).falls_on(&procedure.id, &procedure.tally));
         let found = found.filter(|_| drawn.as_ref().is_some_and(|drawn| !drawn.withheld));
         context.turn.record.procedures(drawn);
@@ -79,8 +79,8 @@ impl Past {
         if let Some(known) = outlined::of_last(context) {
             return known.steps.clone();
         }
-        let library = Arc::clone(&context.turn.snapshot.memory.library);
-        let embedder = context.turn.snapshot.memory.embedder.clone();
+        let library = Arc::clone(&context.turn.learned.library);
+        let embedder = context.turn.learned.embedder.clone();
         let (in_play, outputs) = (
             |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint),
             |name: &str| {
@@ -153,7 +153,7 @@ struct Lot {
 
 impl Lot {
     fn of(turn: &Turn) -> Self {
-        Self { turn: turn.record.trace.id.clone(), settings: *turn.snapshot.memory.lesson_store.settings() }
+        Self { turn: turn.record.trace.id.clone(), settings: *turn.learned.lesson_store.settings() }
     }
 
     fn falls_on(&self, id: &str, tally: &UsageCounter) -> Recalled {
@@ -167,7 +167,7 @@ impl Lot {
 
 /// Returns the vector of the user's message, if procedures have vectors.
 async fn vector(context: &StageContext<'_>, text: &str) -> Option<Vector> {
-    let memory = &context.turn.snapshot.memory;
+    let memory = &context.turn.learned;
     let text: String = text.chars().take(memory.library.settings().request_chars).collect();
     query_vectors(context.pipeline, memory.embedder.as_ref()?, &[text], Stage::Plan).await?.pop()
 }

@@ -117,7 +117,7 @@ fn missing_goals(plan: &Plan, other: &Plan, kind: DeviationKind) -> Vec<PlanDevi
 async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, PlanReturn)> {
     let messages = turn.request.messages();
     let handles = handles(&messages);
-    let question = match is_after_answer(&messages) && pipeline.waiting_plans.any(&pipeline.store).await {
+    let question = match is_after_answer(&messages) && pipeline.caches.waiting_plans.any(&pipeline.store).await {
         true => question(&messages),
         false => None,
     };
