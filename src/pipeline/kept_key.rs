@@ -5,11 +5,14 @@ use std::borrow::Cow;
 
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::services::Pipeline;
 use crate::keys::Caller;
-use callwright_common::digest::{self, add_part, hex};
+use callwright_common::digest::{self, add_part, hex, of_parts};
 use callwright_openai::MessageView;
+use callwright_store::{KeptRow, StoreError};
 use callwright_types::tool_names;
 
 /// Returns the client's key from its header field: `authorization`, `api-key` or Anthropic's `x-api-key`.
@@ -33,9 +36,20 @@ pub(crate) fn tenant_of(caller: &Caller, own: Option<&HeaderValue>) -> String {
 
 /// Returns a hash of the ids of a message's calls, in order, in the form that clients keep.
 pub(crate) fn calls<'a>(ids: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hash = Sha256::new();
-    ids.into_iter().for_each(|id| add_part(&mut hash, tool_names::call_id(id).as_bytes()));
-    hex(&hash.finalize())
+    of_parts(ids.into_iter().map(|id| tool_names::call_id(id).into_owned()))
+}
+
+/// Stores turn state under a key that is independent of the messages.
+pub(crate) async fn keep(
+    pipeline: &Pipeline,
+    tenant: &str,
+    turn: String,
+    calls: String,
+    state: &impl Serialize,
+) -> Result<(), StoreError> {
+    let document = serde_json::to_string(state).map_err(|error| StoreError::Refused(error.to_string()))?;
+    let (context, history) = (String::new(), String::new());
+    pipeline.store.keep_part(&KeptRow { turn, tenant: tenant.to_owned(), calls, context, history, document }).await
 }
 
 /// Hashes of the messages before a given message.

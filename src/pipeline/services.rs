@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use futures_util::FutureExt;
 use tokio_util::task::TaskTracker;
 
 use crate::keys::Access;
@@ -16,8 +18,8 @@ use callwright_judge::scanner::{BudgetLimits, Validators};
 use callwright_knowledge::planner;
 use callwright_policy::PolicyBook;
 use callwright_search::retrieval::TextVectors;
-use callwright_store::{Store, TraceQueue};
-use callwright_telemetry::labels::{CacheName, Stage};
+use callwright_store::{Store, StoreError, TraceQueue};
+use callwright_telemetry::labels::{CacheName, Label, Stage};
 use callwright_telemetry::{Metrics, Spans};
 use callwright_types::Protocol;
 use callwright_types::trace::Execution;
@@ -225,5 +227,33 @@ impl Pipeline {
         let result = run();
         self.metrics.overhead.observe(stage, started.elapsed());
         result
+    }
+
+    /// Returns the result of a store operation. A failure is counted for `stage` and logged with its `consequence`,
+    /// unless the operator disabled the store.
+    pub(crate) fn stored<T>(&self, result: Result<T, StoreError>, stage: Stage, consequence: &str) -> Option<T> {
+        if let Err(error) = &result
+            && *error != StoreError::Off
+        {
+            tracing::warn!(%error, "{consequence}");
+            self.metrics.stage_degraded.inc(stage);
+        }
+        result.ok()
+    }
+
+    /// Awaits an auxiliary stage. A panic in it must not affect the turn: it is counted and logged with its
+    /// `consequence`.
+    pub(crate) async fn shielded<T>(
+        &self,
+        stage: Stage,
+        consequence: &str,
+        work: impl Future<Output = T>,
+    ) -> Option<T> {
+        let result = AssertUnwindSafe(work).catch_unwind().await;
+        if result.is_err() {
+            tracing::error!("the {} stage panicked: {consequence}", stage.label());
+            self.metrics.stage_degraded.inc(stage);
+        }
+        result.ok()
     }
 }

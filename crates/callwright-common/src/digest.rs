@@ -8,11 +8,16 @@ pub fn add_part(hash: &mut Sha256, part: &[u8]) {
     hash.update(part);
 }
 
+/// Returns the hash of several parts.
+pub fn of_parts(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> String {
+    let mut hash = Sha256::new();
+    parts.into_iter().for_each(|part| add_part(&mut hash, part.as_ref()));
+    hex(&hash.finalize())
+}
+
 /// Returns the id of a client: a hash of the header field that contains its key. The key cannot be recovered from it.
 pub fn tenant(key_field: &[u8]) -> String {
-    let mut hash = Sha256::new();
-    add_part(&mut hash, key_field);
-    hex(&hash.finalize())
+    of_parts([key_field])
 }
 
 /// Returns the hash of a text.
@@ -44,11 +49,7 @@ mod tests {
 
     #[test]
     fn where_one_part_ends_makes_another_hash() {
-        let of = |parts: &[&str]| {
-            let mut hash = Sha256::new();
-            parts.iter().for_each(|part| add_part(&mut hash, part.as_bytes()));
-            hex(&hash.finalize())
-        };
+        let of = |parts: &[&str]| of_parts(parts.iter());
         assert_ne!(of(&["ab", "c"]), of(&["a", "bc"]));
         assert_ne!(of(&["a"]), of(&["a", ""]));
     }

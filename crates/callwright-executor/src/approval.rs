@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use super::Executor;
 use super::executor::{at_the_same_time, permitted, tool_name, unrecorded};
 use super::intent::{arguments_hash, intent_key};
 use super::permission::CallPermission;
 use super::refusal::refuse;
 use super::request::{self, is_safe};
-use callwright_common::digest::{add_part, hex};
+use callwright_common::digest::of_parts;
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
 use callwright_store::Store;
@@ -156,17 +154,11 @@ impl Application {
         let arguments_hash = arguments_hash(call.arguments());
         let (method, target) = (request.method.to_string(), request.url.to_string());
         Ok(Self {
-            digest: digest([tool.as_str(), &method, &target, &arguments_hash]),
+            digest: of_parts([tool.as_str(), &method, &target, &arguments_hash]),
             operation: format!("{method} {}", operation.path),
             method,
             target,
             arguments: serde_json::to_string(call.arguments()).map_err(|error| refuse!(InvalidArguments, "{error}"))?,
         })
     }
-}
-
-fn digest<'a>(parts: impl IntoIterator<Item = &'a str>) -> String {
-    let mut hash = Sha256::new();
-    parts.into_iter().for_each(|part| add_part(&mut hash, part.as_bytes()));
-    hex(&hash.finalize())
 }

@@ -9,11 +9,9 @@ mod waiting_plans;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
-
 use super::settings::Settings;
 use callwright_common::cache::ByteCache;
-use callwright_common::digest::{add_part, hex};
+use callwright_common::digest::of_parts;
 use callwright_types::Lesson;
 use callwright_types::memory::Recalled;
 use callwright_upstream::{Patience, TextModel, Upstream};
@@ -122,9 +120,5 @@ impl Weight for PlanOutline {
 /// Returns the key of a message: its scope, the session, its index among the user's messages, and its text. Without a
 /// session, equal messages at equal places share an entry.
 pub(crate) fn message_key(scope: &str, session: Option<&str>, ordinal: usize, text: &str) -> String {
-    let mut hash = Sha256::new();
-    for part in [scope, session.unwrap_or_default(), &ordinal.to_string(), text] {
-        add_part(&mut hash, part.as_bytes());
-    }
-    hex(&hash.finalize())
+    of_parts([scope, session.unwrap_or_default(), &ordinal.to_string(), text])
 }

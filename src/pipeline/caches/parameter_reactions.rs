@@ -1,10 +1,9 @@
 //! Reactions of clients' tools to parameters that their schemas do not name (`scan.unknown_parameters: auto`).
 
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
 use callwright_common::cache::ByteCache;
-use callwright_common::digest::{add_part, hex};
+use callwright_common::digest::of_parts;
 use callwright_judge::scanner::{CompiledTool, Conversation, PastCall, Reactions, ToolSet};
 use callwright_knowledge::explain::recognise;
 use callwright_types::rules::FailureRule;
@@ -48,11 +47,7 @@ impl ParameterReactions {
 /// beyond the request.
 fn key(tenant: &str, tool: &CompiledTool, parameter: &str) -> Option<String> {
     let fingerprint = &tool.client()?.fingerprint;
-    let mut hash = Sha256::new();
-    for part in [tenant, fingerprint.as_str(), parameter] {
-        add_part(&mut hash, part.as_bytes());
-    }
-    Some(hex(&hash.finalize()))
+    Some(of_parts([tenant, fingerprint.as_str(), parameter]))
 }
 
 /// The reactions in a conversation, and the remembered ones of the same client.

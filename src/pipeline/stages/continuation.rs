@@ -14,7 +14,6 @@ use serde_json::value::RawValue;
 use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{SettledAnswer, Turn, TurnConversation};
-use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::ToolKind;
 use callwright_types::rules::Mode;
@@ -48,15 +47,9 @@ pub(crate) async fn resume(pipeline: &Pipeline, turn: &mut Turn, conversation: &
         keys.insert(key(kind, id), (kind, id));
     }
     let wanted: Vec<String> = keys.keys().cloned().collect();
-    let rows = match pipeline.store.kept_parts(turn.tenant(), &wanted).await {
-        Ok(rows) => rows,
-        Err(StoreError::Off) => return,
-        Err(error) => {
-            tracing::warn!(%error, "cannot read the state of a response: the turn continues without it");
-            pipeline.metrics.stage_degraded.inc(Stage::Rejoin);
-            return;
-        }
-    };
+    let rows = pipeline.store.kept_parts(turn.tenant(), &wanted).await;
+    let consequence = "cannot read the state of a response: the turn continues without it";
+    let Some(rows) = pipeline.stored(rows, Stage::Rejoin, consequence) else { return };
     let (mut calls, mut custom) = (BTreeMap::new(), BTreeMap::new());
     for row in &rows {
         let Some((_, id)) = keys.remove(&row.calls) else { continue };
@@ -97,32 +90,17 @@ pub(crate) async fn remember(pipeline: &Pipeline, turn: &Turn, settled: &Settled
     let is_custom = |kind: ToolKind| StateDifference::IsCustom(kind == ToolKind::Custom);
     differences.extend(settled.reformed.iter().map(|(id, kind)| (key(BY_CALL, id), is_custom(*kind))));
     for (number, (key, difference)) in differences.into_iter().enumerate() {
-        let stored = match serde_json::to_string(&difference) {
-            Ok(document) => pipeline.store.keep_part(&row(turn, number, key, document)).await,
-            Err(error) => Err(StoreError::Refused(error.to_string())),
-        };
-        match stored {
-            Ok(()) | Err(StoreError::Off) => {}
-            Err(error) => {
-                tracing::warn!(%error, "cannot store the state of a response: the client may be unable to continue it");
-                pipeline.metrics.stage_degraded.inc(Stage::Keep);
-            }
-        }
+        // A turn has one row for its kept part; these are in addition to it.
+        let id = format!("{}/{number}", turn.record.trace.id);
+        let stored = kept_key::keep(pipeline, turn.tenant(), id, key, &difference).await;
+        pipeline.stored(
+            stored,
+            Stage::Keep,
+            "cannot store the state of a response: the client may be unable to continue it",
+        );
     }
 }
 
 fn key(kind: &str, id: &str) -> String {
     kept_key::calls([kind, id])
-}
-
-fn row(turn: &Turn, number: usize, key: String, document: String) -> KeptRow {
-    KeptRow {
-        // A turn has one row for its kept part; these are in addition to it.
-        turn: format!("{}/{number}", turn.record.trace.id),
-        tenant: turn.tenant().to_owned(),
-        calls: key,
-        context: String::new(),
-        history: String::new(),
-        document,
-    }
 }

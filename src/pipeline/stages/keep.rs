@@ -75,7 +75,8 @@ async fn run_and_keep(
     let ids: usize = own.iter().map(|(_, call)| call.id.len()).sum();
     let room = pipeline.settings.max_kept_bytes.saturating_sub(part.len() + ids) / own.len().max(1);
     if room < LEAST_RESULT_BYTES {
-        return refused(pipeline, &too_large(pipeline));
+        stored(pipeline, Err(too_large(pipeline)));
+        return;
     }
     if !commit(pipeline, turn, &part).await {
         return;
@@ -153,23 +154,17 @@ async fn commit(pipeline: &Pipeline, turn: &Turn, part: &KeptPart) -> bool {
         Err(error) => Err(StoreError::Refused(error.to_string())),
     };
     pipeline.metrics.overhead.observe(Stage::Keep, started.elapsed());
-    if let Err(error) = &committed {
-        refused(pipeline, error);
-    }
-    committed.is_ok()
+    stored(pipeline, committed)
+}
+
+/// Returns whether a part is stored.
+fn stored(pipeline: &Pipeline, result: Result<(), StoreError>) -> bool {
+    pipeline.stored(result, Stage::Keep, "cannot store the proxy's part of an answer").is_some()
 }
 
 fn too_large(pipeline: &Pipeline) -> StoreError {
     let limit = pipeline.settings.max_kept_bytes;
     StoreError::Refused(format!("the part is larger than pipeline.max_kept_bytes ({limit})"))
-}
-
-/// Logs a part that cannot be stored, unless the operator disabled the store.
-fn refused(pipeline: &Pipeline, error: &StoreError) {
-    if *error != StoreError::Off {
-        tracing::warn!(%error, "cannot store the proxy's part of an answer");
-        pipeline.metrics.stage_degraded.inc(Stage::Keep);
-    }
 }
 
 fn row(turn: &Turn, part: &KeptPart, document: String) -> KeptRow {

@@ -3,11 +3,8 @@
 //! A note stays with its user message in later turns of the conversation, so the sent conversation only grows at its
 //! end. A random draw decides whether a lesson is shown, to measure its effect. The draw is made once per message.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Instant;
-
-use futures_util::FutureExt;
 
 use crate::pipeline::caches::{RecalledNotes, message_key};
 use crate::pipeline::query_vectors::query_vectors;
@@ -43,13 +40,9 @@ pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, conversation: &
         return;
     }
     let started = Instant::now();
-    // An auxiliary stage: a panic here must not affect the turn.
-    match AssertUnwindSafe(notes(pipeline, turn, offer, &scope, may_show)).catch_unwind().await {
-        Ok(notes) => add(pipeline, turn, offer, draft, notes),
-        Err(_) => {
-            tracing::error!("the recall stage panicked: the turn continues without lessons");
-            pipeline.metrics.stage_degraded.inc(Stage::Recall);
-        }
+    let notes = notes(pipeline, turn, offer, &scope, may_show);
+    if let Some(notes) = pipeline.shielded(Stage::Recall, "the turn continues without lessons", notes).await {
+        add(pipeline, turn, offer, draft, notes);
     }
     pipeline.metrics.overhead.observe(Stage::Recall, started.elapsed());
     let shown = turn.record.trace.memory.iter().flat_map(|memory| &memory.lessons);

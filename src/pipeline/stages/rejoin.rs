@@ -12,7 +12,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, TurnConversation};
 use callwright_judge::feedback;
 use callwright_openai::{KeptPart, MessageView, ModelRequest};
-use callwright_store::{KeptRow, StoreError};
+use callwright_store::KeptRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Mode;
 
@@ -29,15 +29,9 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, conversation: &
     let started = Instant::now();
     let tenant = turn.tenant().to_owned();
     let calls: Vec<String> = answers.values().cloned().collect();
-    let rows = match pipeline.store.kept_parts(&tenant, &calls).await {
-        Ok(rows) => rows,
-        Err(StoreError::Off) => return,
-        Err(error) => {
-            tracing::warn!(%error, "cannot read the proxy's part of a conversation: the turn continues without it");
-            pipeline.metrics.stage_degraded.inc(Stage::Rejoin);
-            return;
-        }
-    };
+    let rows = pipeline.store.kept_parts(&tenant, &calls).await;
+    let consequence = "cannot read the proxy's part of a conversation: the turn continues without it";
+    let Some(rows) = pipeline.stored(rows, Stage::Rejoin, consequence) else { return };
     let parts = matching(&turn.request, &answers, &rows);
     if !parts.is_empty() {
         turn.record.trace.rejoined = u32::try_from(parts.len()).unwrap_or(u32::MAX);

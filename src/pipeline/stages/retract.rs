@@ -15,7 +15,7 @@ use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{EventProgress, SettledAnswer, Turn};
 use callwright_openai::{ModelRequest, ReasoningPart};
-use callwright_store::{KeptRow, StoreError};
+use callwright_store::KeptRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::Protocol;
 
@@ -59,15 +59,9 @@ pub(crate) async fn remove_from(pipeline: &Pipeline, tenant: &str, request: &mut
         return;
     }
     let keys: Vec<String> = keys.into_iter().collect();
-    let rows = match pipeline.store.kept_parts(tenant, &keys).await {
-        Ok(rows) => rows,
-        Err(StoreError::Off) => return,
-        Err(error) => {
-            tracing::warn!(%error, "cannot read which reasoning was not accepted: the turn continues with all of it");
-            pipeline.metrics.stage_degraded.inc(Stage::Rejoin);
-            return;
-        }
-    };
+    let rows = pipeline.store.kept_parts(tenant, &keys).await;
+    let consequence = "cannot read which reasoning was not accepted: the turn continues with all of it";
+    let Some(rows) = pipeline.stored(rows, Stage::Rejoin, consequence) else { return };
     let positions = retracted_positions(&parts, &rows);
     if !positions.is_empty() {
         let edit = || request.remove_reasoning(&positions);
@@ -144,27 +138,10 @@ async fn commit(pipeline: &Pipeline, turn: &Turn, number: usize, part: &Reasonin
             true => StoredReasoning::Retracted { name: name.clone(), part: part.clone() },
             false => StoredReasoning::Accepted,
         };
-        let committed = match serde_json::to_string(&stored) {
-            Ok(document) => {
-                let row = KeptRow {
-                    turn: format!("{name}/{kind}"),
-                    tenant: turn.tenant().to_owned(),
-                    calls: key([kind, value]),
-                    context: String::new(),
-                    history: String::new(),
-                    document,
-                };
-                pipeline.store.keep_part(&row).await
-            }
-            Err(error) => Err(StoreError::Refused(error.to_string())),
-        };
-        match committed {
-            Ok(()) | Err(StoreError::Off) => {}
-            Err(error) => {
-                tracing::warn!(%error, "cannot store which reasoning was not accepted: the provider may refuse it later");
-                pipeline.metrics.stage_degraded.inc(Stage::Keep);
-            }
-        }
+        let id = format!("{name}/{kind}");
+        let committed = kept_key::keep(pipeline, turn.tenant(), id, key([kind, value]), &stored).await;
+        let consequence = "cannot store which reasoning was not accepted: the provider may refuse it later";
+        pipeline.stored(committed, Stage::Keep, consequence);
     }
     pipeline.metrics.overhead.observe(Stage::Keep, started.elapsed());
 }

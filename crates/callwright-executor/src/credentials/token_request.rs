@@ -5,14 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method};
-use sha2::{Digest, Sha256};
 use url::Url;
 use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::requirement::{CallCredentials, SchemeCredential};
 use super::unavailable::Unavailable;
 use crate::request::ApiRequest;
-use callwright_common::digest::{add_part, hex};
+use callwright_common::digest::of_parts;
 use callwright_openapi::{ClientAuthentication, ClientCredentials, SecretSource, SecurityScheme};
 use callwright_types::Secret;
 
@@ -63,16 +62,9 @@ impl<'a> TokenRequest<'a> {
     /// use other parameters for the same key.
     pub(super) fn name(&self) -> String {
         let TokenKey { toolset, scheme, endpoint, client_id, audience, scopes } = &self.key;
-        let mut hash = Sha256::new();
-        let parts = [toolset, scheme, endpoint.as_str(), client_id, audience];
-        for part in parts.into_iter().chain([scopes.join(" ").as_str()]) {
-            add_part(&mut hash, part.as_bytes());
-        }
-        for (name, value) in &self.client.parameters {
-            add_part(&mut hash, name.as_bytes());
-            add_part(&mut hash, value.as_bytes());
-        }
-        hex(&hash.finalize())
+        let parts = [toolset, scheme, endpoint.as_str(), client_id, audience, &scopes.join(" ")].map(str::to_owned);
+        let parameters = self.client.parameters.iter().flat_map(|(name, value)| [name.clone(), value.clone()]);
+        of_parts(parts.into_iter().chain(parameters))
     }
 
     /// Returns the source of the client secret.

@@ -10,10 +10,8 @@
 mod check;
 mod message_keys;
 
-use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt;
 use serde_json::Map;
 
 use crate::pipeline::caches::ExplainedFailure;
@@ -39,13 +37,10 @@ pub(crate) async fn observe(pipeline: &Pipeline, turn: &mut Turn, conversation: 
         return;
     }
     let started = Instant::now();
-    // An auxiliary stage: a panic here must not affect the turn.
-    match AssertUnwindSafe(Box::pin(failures(pipeline, turn, conversation.offer()))).catch_unwind().await {
-        Ok(failures) => note(turn, &mut conversation.draft, failures),
-        Err(_) => {
-            tracing::error!("the observe stage panicked: the turn continues without explanations");
-            pipeline.metrics.stage_degraded.inc(Stage::Observe);
-        }
+    let failures = Box::pin(failures(pipeline, turn, conversation.offer()));
+    if let Some(failures) = pipeline.shielded(Stage::Observe, "the turn continues without explanations", failures).await
+    {
+        note(turn, &mut conversation.draft, failures);
     }
     pipeline.metrics.overhead.observe(Stage::Observe, started.elapsed());
 }

@@ -1,11 +1,9 @@
 //! Storage of a plan's state, which is committed before the answer with which the client returns is sent.
 
-use sha2::{Digest, Sha256};
-
 use crate::pipeline::kept_key::MessageHashes;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{PlanRun, PlanRunState, SettledAnswer, Turn, TurnConversation};
-use callwright_common::digest::{add_part, hex};
+use callwright_common::digest::of_parts;
 use callwright_openai::MessageView;
 use callwright_store::{PlanRow, StoreError};
 use callwright_telemetry::labels::Stage;
@@ -39,45 +37,35 @@ pub(crate) async fn keep(
         // The model made calls of its own, so it has taken over.
         return;
     };
-    let document = match serde_json::to_string(&plan_run.waiting) {
-        Ok(document) if document.len() <= pipeline.settings.max_kept_bytes => document,
-        Ok(_) => {
-            let limit = pipeline.settings.max_kept_bytes;
-            let error = StoreError::Refused(format!("the plan is larger than pipeline.max_kept_bytes ({limit})"));
-            return refused(pipeline, &error);
-        }
-        Err(error) => return refused(pipeline, &StoreError::Refused(error.to_string())),
-    };
-    let (tenant, turn_id) = (turn.tenant().to_owned(), turn.record.trace.id.clone());
-    let row = PlanRow { tenant, key, turn: turn_id, document };
-    match pipeline.store.keep_plan(&row).await {
-        Ok(()) => pipeline.caches.waiting_plans.added(),
-        Err(error) => refused(pipeline, &error),
+    let stored = store(pipeline, turn, key, plan_run).await;
+    if pipeline.stored(stored, Stage::Plan, NOT_STORED).is_some() {
+        pipeline.caches.waiting_plans.added();
     }
+}
+
+/// Consequence of a plan that cannot be stored.
+const NOT_STORED: &str = "cannot store the state of a plan";
+
+async fn store(pipeline: &Pipeline, turn: &Turn, key: String, plan_run: &PlanRun) -> Result<(), StoreError> {
+    let limit = pipeline.settings.max_kept_bytes;
+    let document = serde_json::to_string(&plan_run.waiting).map_err(|error| StoreError::Refused(error.to_string()))?;
+    if document.len() > limit {
+        return Err(StoreError::Refused(format!("the plan is larger than pipeline.max_kept_bytes ({limit})")));
+    }
+    let (tenant, turn) = (turn.tenant().to_owned(), turn.record.trace.id.clone());
+    pipeline.store.keep_plan(&PlanRow { tenant, key, turn, document }).await
 }
 
 /// Deletes the state of a plan that has ended, so that later turns of the conversation do not find it.
 pub(super) async fn ended(pipeline: &Pipeline, turn: &Turn, plan_run: &PlanRun) {
     let Some(key) = &plan_run.found_by else { return };
-    if let Err(error) = pipeline.store.end_plan(turn.tenant(), key).await {
-        refused(pipeline, &error);
-    }
+    let ended = pipeline.store.end_plan(turn.tenant(), key).await;
+    pipeline.stored(ended, Stage::Plan, NOT_STORED);
 }
 
 /// Returns the key of a plan that waits for an answer of the user: a hash of its question and the messages before it.
 pub(super) fn question_key<'a>(before: impl Iterator<Item = &'a MessageView<'a>>, question: &str) -> String {
     let mut hashes = MessageHashes::nothing();
     before.for_each(|message| hashes.add(message));
-    let mut hash = Sha256::new();
-    add_part(&mut hash, hashes.history().as_bytes());
-    add_part(&mut hash, question.trim().as_bytes());
-    hex(&hash.finalize())
-}
-
-/// Logs a plan that cannot be stored, unless the operator disabled the store.
-fn refused(pipeline: &Pipeline, error: &StoreError) {
-    if *error != StoreError::Off {
-        tracing::warn!(%error, "cannot store the state of a plan");
-        pipeline.metrics.stage_degraded.inc(Stage::Plan);
-    }
+    of_parts([hashes.history().as_str(), question.trim()])
 }

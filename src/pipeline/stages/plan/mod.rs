@@ -21,10 +21,7 @@ mod resume;
 mod speak;
 mod stage_context;
 
-use std::panic::AssertUnwindSafe;
 use std::time::Instant;
-
-use futures_util::FutureExt;
 
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, PlanRun, Turn, TurnConversation};
@@ -54,9 +51,9 @@ pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mu
     }
     let (started, elsewhere) = (Instant::now(), turn.record.elsewhere);
     let attempts = turn.record.trace.attempts.len();
-    // An auxiliary stage: a panic here must not affect the turn.
     let mut context = StageContext { pipeline, turn: &mut *turn, offering, draft };
-    let begun = AssertUnwindSafe(Box::pin(begin(&mut context))).catch_unwind().await;
+    let begun = Box::pin(begin(&mut context));
+    let begun = pipeline.shielded(Stage::Plan, "the turn continues without a plan", begun).await;
     let asking = turn.record.elsewhere.saturating_sub(elsewhere);
     pipeline.metrics.overhead.observe(Stage::Plan, started.elapsed().saturating_sub(asking));
     let trace = &turn.record.trace;
@@ -64,11 +61,7 @@ pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mu
         let calls = trace.plan.as_ref().and_then(|note| note.plan.as_ref()).map_or(0, |plan| plan.nodes().len());
         turn.record.operation(OperationKind::Plan, started, calls);
     }
-    begun.unwrap_or_else(|_| {
-        tracing::error!("the plan stage panicked: the turn continues without a plan");
-        pipeline.metrics.stage_degraded.inc(Stage::Plan);
-        None
-    })
+    begun.flatten()
 }
 
 /// Minimum number of missing inputs without a clear source for which an outline is made (`procedures: auto`).
@@ -195,13 +188,14 @@ pub(crate) async fn speak(
     let TurnConversation { offering, draft, plan_run, .. } = conversation;
     let plan_run = plan_run.as_mut().filter(|plan_run| plan_run.is_under_way())?;
     let mut context = StageContext { pipeline, turn, offering, draft };
-    let answer = AssertUnwindSafe(Box::pin(speak::speak(&mut context, plan_run, purpose))).catch_unwind().await;
-    answer.unwrap_or_else(|_| {
-        tracing::error!("a plan panicked: the turn continues without it");
-        pipeline.metrics.stage_degraded.inc(Stage::Plan);
-        plan_run.end(PlanResult::GivenUp, "");
-        None
-    })
+    let answer = Box::pin(speak::speak(&mut context, plan_run, purpose));
+    match pipeline.shielded(Stage::Plan, "the turn continues without its plan", answer).await {
+        Some(answer) => answer,
+        None => {
+            plan_run.end(PlanResult::GivenUp, "");
+            None
+        }
+    }
 }
 
 /// Whether the plan's answer is valid. If not, the plan is given up and the upstream answers. The client does not see

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
-
 use crate::pipeline::caches::{PlanOutline, message_key};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn};
-use callwright_common::digest::{add_part, hex};
+use callwright_common::digest::of_parts;
 use callwright_knowledge::procedures::workflow::note;
 use callwright_openai::ModelRequest;
 use callwright_types::memory::Recalled;
@@ -69,17 +67,10 @@ fn user_messages(turn: &Turn, conversation: &ModelRequest) -> Vec<OutlinedMessag
     let skipped = texts.len().saturating_sub(USER_MESSAGES);
     let session = trace.session.as_deref();
     // The model that wrote the outline saw the client's own tools, so requests with other tools must not get it.
-    let tools = outline_key("", turn.request.tools_text().unwrap_or_default());
+    let tools = of_parts(["", turn.request.tools_text().unwrap_or_default()]);
     let user_messages = texts.into_iter().enumerate().skip(skipped).map(|(ordinal, (place, text))| OutlinedMessage {
         place,
-        key: outline_key(&message_key(memory.scope.as_str(), session, ordinal, &text), &tools),
+        key: of_parts([&message_key(memory.scope.as_str(), session, ordinal, &text), &tools]),
     });
     user_messages.collect()
-}
-
-fn outline_key(message: &str, tools: &str) -> String {
-    let mut hash = Sha256::new();
-    add_part(&mut hash, message.as_bytes());
-    add_part(&mut hash, tools.as_bytes());
-    hex(&hash.finalize())
 }

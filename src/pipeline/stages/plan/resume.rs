@@ -9,7 +9,7 @@ use crate::pipeline::state::{PlanRun, Turn, WaitingPlan, value_of};
 use callwright_knowledge::planner::generation::{GenerationError, Renewal};
 use callwright_knowledge::planner::progress::{ProgressStep, SeenCall};
 use callwright_openai::MessageView;
-use callwright_store::{PlanRow, StoreError};
+use callwright_store::PlanRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
 
@@ -125,15 +125,8 @@ async fn found(pipeline: &Pipeline, turn: &Turn) -> Option<(PlanRun, PlanReturn)
     if keys.is_empty() {
         return None;
     }
-    let rows = match pipeline.store.plans(turn.tenant(), &keys).await {
-        Ok(rows) => rows,
-        Err(StoreError::Off) => return None,
-        Err(error) => {
-            tracing::warn!(%error, "cannot read stored plans: the turn continues without a plan");
-            pipeline.metrics.stage_degraded.inc(Stage::Plan);
-            return None;
-        }
-    };
+    let rows = pipeline.store.plans(turn.tenant(), &keys).await;
+    let rows = pipeline.stored(rows, Stage::Plan, "cannot read stored plans: the turn continues without a plan")?;
     let row = rows.into_iter().next()?;
     let is_answer = Some(&row.key) == question.as_ref();
     let waiting = read(pipeline, &row)?;
