@@ -187,7 +187,7 @@ impl Pipeline {
     pub fn measure_caches(&self) {
         let tooling = self.tooling.load();
         let [tool_lists, searched] = tooling.offers.usage();
-        let names = tooling.toolset_index.text_vectors().map(TextVectors::usage).unwrap_or_default();
+        let names = tooling.toolset_index.text_vectors.as_ref().map(TextVectors::usage).unwrap_or_default();
         for (name, usage) in [
             (CacheName::ToolLists, tool_lists),
             (CacheName::SearchedTools, searched),

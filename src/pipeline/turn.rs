@@ -151,7 +151,7 @@ async fn process(
 async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: ResponseSender) -> Result<(), ClientGone> {
     Box::pin(retract::remove(pipeline, turn)).await;
     let offering = offer::offer(pipeline, turn).await;
-    let draft = compose::compose(pipeline, turn, offering.offer()).await;
+    let draft = compose::compose(pipeline, turn, &offering.offer).await;
     let mut conversation = TurnConversation::new(turn, offering, draft, response_sender);
     recall::recall(pipeline, turn, &mut conversation).await;
     observe::observe(pipeline, turn, &mut conversation).await;

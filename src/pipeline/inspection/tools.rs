@@ -227,7 +227,7 @@ impl Inspection {
     fn shown(&self, operation: &Operation, learned: Option<&Representation>) -> String {
         let own = &operation.tool.description;
         match learned {
-            Some(learned) => render(own, learned, self.tooling.toolset_index.description_tokens()).into_owned(),
+            Some(learned) => render(own, learned, self.tooling.toolset_index.description_tokens).into_owned(),
             None => own.clone(),
         }
     }

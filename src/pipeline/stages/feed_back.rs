@@ -26,7 +26,7 @@ pub(crate) fn feed_back(
 
 fn append(turn: &mut Turn, conversation: &mut TurnConversation, judged: &JudgedAnswer, purpose: Purpose) {
     let TurnConversation { offering, draft, .. } = conversation;
-    let offer = offering.offer();
+    let offer = &offering.offer;
     let (Some(choice), Some(found)) = (judged.completion.choices().first(), judged.choices.first()) else { return };
     let message = &choice.message;
     let is_of_call = found.no_answer().is_none() && purpose != Purpose::Confirmation;

@@ -23,7 +23,7 @@ pub(crate) fn hand_back(
     pipeline.timed(Stage::FeedBack, || {
         let TurnConversation { offering, draft, .. } = conversation;
         append(pipeline, turn, draft, judged, ran, next);
-        draft.offer(offering.offer());
+        draft.offer(&offering.offer);
     });
 }
 

@@ -70,7 +70,7 @@ async fn run_and_keep(
     settled: &SettledAnswer,
 ) {
     let Some(sent) = settled.message() else { return };
-    let WholeAnswer { message, own } = whole(mixed, offering.offer(), sent);
+    let WholeAnswer { message, own } = whole(mixed, &offering.offer, sent);
     let Some(mut part) = KeptPart::new(draft.conversation().pushed(), &message, sent) else { return };
     let ids: usize = own.iter().map(|(_, call)| call.id.len()).sum();
     let room = pipeline.settings.max_kept_bytes.saturating_sub(part.len() + ids) / own.len().max(1);

@@ -32,7 +32,7 @@ const PURPOSE_CHARS: usize = 400;
 /// Appends matching lessons, as policy specifies.
 pub(crate) async fn recall(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) {
     let TurnConversation { offering, draft, .. } = conversation;
-    let offer = offering.offer();
+    let offer = &offering.offer;
     let Some(scope) = turn.record.trace.memory.as_ref().map(|note| note.scope.clone()) else { return };
     let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.recall.lessons > 0;
     let may_show = turn.policy.recall.tell_none || turn.learned.lesson_store.has_lessons(&scope);

@@ -38,19 +38,19 @@ impl TurnConversation {
 
     /// Returns the current offer.
     pub(crate) fn offer(&self) -> &Arc<Offer> {
-        self.offering.offer()
+        &self.offering.offer
     }
 
     /// Adds the available tools with these called names to the offer and to the next request.
     pub(crate) fn take_in<'a>(&mut self, pipeline: &Pipeline, turn: &mut Turn, called: impl Iterator<Item = &'a str>) {
         if self.offering.take_in(pipeline, turn, called) {
-            self.draft.offer(self.offering.offer());
+            self.draft.offer(&self.offering.offer);
         }
     }
 
     /// Returns the step after the validation of an answer.
     pub(crate) fn judged(&mut self, turn: &Turn, judged: &JudgedAnswer) -> DialogueStep {
-        let summary = judged.summary(turn, self.offering.offer(), &self.draft.kept);
+        let summary = judged.summary(turn, &self.offering.offer, &self.draft.kept);
         self.dialogue.judged(summary, turn.spent())
     }
 

@@ -6,7 +6,6 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwapOption;
 use http::Method;
 
 use callwright_common::cache::ByteCache;
@@ -14,12 +13,12 @@ use callwright_executor::Permissions;
 use callwright_knowledge::representation::render;
 use callwright_openai::WrittenTool;
 use callwright_openapi::{Catalog, dialect};
-use callwright_search::retrieval::{Fusion, RankedTool, ToolIndex, ToolQuery, ToolSegment};
+use callwright_search::retrieval::{RankedTool, ToolQuery};
 use callwright_types::representation::Representation;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, OfferRules, ToolGlobs};
 use callwright_types::{Owner, SchemaDialect, Tool, tool_names};
 
-use super::toolset_index::{ToolListIndex, ToolsetIndex};
+use super::toolset_index::{LiveIndex, ToolListIndex, ToolsetIndex};
 
 /// Cache size in bytes for the tools that policy rules name, with about one entry per policy.
 const RULED_BYTES: u64 = 1024 * 1024;
@@ -37,9 +36,8 @@ pub(crate) struct Candidates {
     tools: Vec<CandidateTool>,
     positions: HashMap<String, usize>,
     folded: OnceLock<HashMap<String, Vec<usize>>>,
-    /// Search indexes of the tools, in the same order.
-    indexes: Vec<Arc<ToolListIndex>>,
-    index: ArcSwapOption<IndexedCandidates>,
+    /// Search index of the tools, in the same order.
+    index: LiveIndex,
     ruled: ByteCache<RuledKey, Arc<RuledTools>>,
 }
 
@@ -64,13 +62,6 @@ struct CandidateTool {
     written: [OnceLock<(Arc<WrittenTool>, u64)>; 2],
 }
 
-/// A search index and its segments.
-#[derive(Debug)]
-struct IndexedCandidates {
-    segments: Vec<Arc<ToolSegment>>,
-    index: ToolIndex,
-}
-
 /// The tools that policy rules name.
 #[derive(Debug, Default)]
 pub(crate) struct RuledTools {
@@ -91,7 +82,7 @@ impl Candidates {
     ) -> Self {
         let (mut tools, mut indexes) = (Vec::new(), Vec::new());
         for toolset in toolsets.iter().flat_map(|name| catalog.toolsets_of(name)) {
-            indexes.extend(toolset_index.of_toolset(&toolset.name).cloned());
+            indexes.extend(toolset_index.by_toolset.get(&toolset.name).cloned());
             tools.extend(toolset.operations.iter().map(|operation| {
                 let learned = toolset_index.learned(&toolset.name, operation.own_name()).cloned();
                 CandidateTool {
@@ -100,7 +91,7 @@ impl Candidates {
                 }
             }));
         }
-        Self::new(tools, indexes, dialect, toolset_index.description_tokens())
+        Self::new(tools, indexes, dialect, toolset_index.description_tokens)
     }
 
     /// Collects the client's own tools that may be omitted, each with its index in the client's list and its JSON text.
@@ -120,9 +111,8 @@ impl Candidates {
     ) -> Self {
         let positions =
             tools.iter().enumerate().rev().map(|(at, candidate)| (candidate.tool.name.clone(), at)).collect();
-        let (folded, index, ruled) =
-            (OnceLock::new(), ArcSwapOption::empty(), ByteCache::new(RULED_BYTES, ruled_bytes));
-        Self { dialect, description_tokens, tools, positions, folded, indexes, index, ruled }
+        let (folded, ruled) = (OnceLock::new(), ByteCache::new(RULED_BYTES, ruled_bytes));
+        Self { dialect, description_tokens, tools, positions, folded, index: LiveIndex::new(indexes), ruled }
     }
 
     /// Returns the number of tools.
@@ -237,34 +227,18 @@ impl Candidates {
 
     /// Whether semantic search is available. It requires the vectors of all tools; until then no query vector is used.
     pub(crate) fn has_vectors(&self) -> bool {
-        self.len() > 0 && self.indexes.iter().all(|tools| tools.len() == 0 || tools.has_vectors())
+        self.len() > 0 && self.index.lists.iter().all(|tools| tools.len() == 0 || tools.has_vectors())
     }
 
     /// Returns the `k` best matching tools, best first.
     pub(crate) fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<RankedTool> {
-        self.indexed().index.search(query, k)
-    }
-
-    /// Returns the current index. Rebuilds it if a segment has received its vectors.
-    fn indexed(&self) -> Arc<IndexedCandidates> {
-        let segments: Vec<Arc<ToolSegment>> = self.indexes.iter().map(|tools| tools.segment()).collect();
-        if let Some(known) = self.index.load_full()
-            && known.segments.iter().zip(&segments).all(|(one, other)| Arc::ptr_eq(one, other))
-        {
-            return known;
-        }
-        // The learned ranking weights apply to a single toolset only.
-        let fusion = if let [only] = self.indexes.as_slice() { only.fusion() } else { Fusion::default() };
-        let index = ToolIndex::new(segments.iter().cloned(), fusion);
-        let indexed = Arc::new(IndexedCandidates { segments, index });
-        self.index.store(Some(Arc::clone(&indexed)));
-        indexed
+        self.index.search(query, k)
     }
 
     /// Returns the description of a learned pattern of the tool at a position.
     pub(crate) fn pattern(&self, position: usize, pattern: usize) -> Option<String> {
         let mut at = position;
-        for tools in &self.indexes {
+        for tools in &self.index.lists {
             match at.checked_sub(tools.len()) {
                 Some(rest) => at = rest,
                 None => return tools.pattern(at, pattern).map(str::to_owned),

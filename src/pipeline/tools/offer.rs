@@ -2,8 +2,6 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use indexmap::Equivalent;
-
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_judge::repair::rescue::hold::Starts;
 use callwright_judge::scanner::{Relevance, ToolSet, Validators};
@@ -90,7 +88,7 @@ impl Offer {
     /// Returns the relevance of each tool to a request, using the index data in `toolset_index`.
     pub(crate) fn relevance(&self, request: &str, toolset_index: &ToolsetIndex) -> Relevance {
         let index = self.relevance.get_or_init(|| RelevanceIndex::new(&self.tool_set, toolset_index));
-        index.search(request, toolset_index.text_vectors())
+        index.search(request, toolset_index.text_vectors.as_ref())
     }
 
     /// Returns the relevance of each tool to the last user message of a request; `None` if policy does not need it.
@@ -143,19 +141,15 @@ impl Offer {
     }
 }
 
-/// Key of an offer: the client's unchanged tools, those in the conversation, the toolsets, the dialect, and the selected tools in order.
+/// Key of a compiled offer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct OfferKey {
-    tools: String,
-    elsewhere: ToolsElsewhere,
-    toolsets: Vec<String>,
-    dialect: SchemaDialect,
-    shape: OfferShape,
-}
-
-/// The part of an offer that is independent of the tools' texts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub(crate) struct OfferShape {
+pub(crate) struct OfferKey {
+    /// The client's list, unchanged.
+    pub(crate) tools: String,
+    /// Tools in the conversation.
+    pub(crate) elsewhere: ToolsElsewhere,
+    pub(crate) toolsets: Vec<String>,
+    pub(crate) dialect: SchemaDialect,
     /// Whether tools are selected from the client's list.
     pub(crate) narrowed: bool,
     /// The selected tools, in the order sent.
@@ -168,39 +162,10 @@ pub(crate) struct OfferShape {
     pub(crate) representations: bool,
 }
 
-/// Borrowed form of a [`OfferKey`] for lookups; has the same hash.
-#[derive(Debug, Clone, Copy, Hash)]
-pub(crate) struct KeyView<'a> {
-    pub(crate) tools: &'a str,
-    pub(crate) elsewhere: &'a ToolsElsewhere,
-    pub(crate) toolsets: &'a [String],
-    pub(crate) dialect: SchemaDialect,
-    pub(crate) shape: &'a OfferShape,
-}
-
-impl KeyView<'_> {
+impl OfferKey {
     /// Returns the number of bytes of the client's tools.
     pub(crate) fn size(&self) -> usize {
         self.tools.len() + self.elsewhere.size()
-    }
-
-    fn to_key(self) -> OfferKey {
-        let Self { tools, elsewhere, toolsets, dialect, shape } = self;
-        OfferKey {
-            tools: tools.to_owned(),
-            elsewhere: elsewhere.clone(),
-            toolsets: toolsets.to_vec(),
-            dialect,
-            shape: shape.clone(),
-        }
-    }
-}
-
-impl Equivalent<OfferKey> for KeyView<'_> {
-    fn equivalent(&self, key: &OfferKey) -> bool {
-        let OfferKey { tools, elsewhere, toolsets, dialect, shape } = key;
-        (self.tools, self.toolsets, self.dialect, self.shape) == (tools, toolsets, *dialect, shape)
-            && self.elsewhere == elsewhere
     }
 }
 
@@ -264,19 +229,17 @@ impl Offers {
     }
 
     /// Returns the offer for this key; compiles it if it is new.
-    pub(crate) fn get(&self, key: KeyView<'_>, compile: impl FnOnce() -> Offer) -> Arc<Offer> {
-        match self.known(key) {
+    pub(crate) fn get(&self, key: OfferKey, compile: impl FnOnce() -> Offer) -> Arc<Offer> {
+        match self.known(&key) {
             Some(offer) => offer,
-            None if self.first_sight.admits(&key, key.size()) => {
-                self.cache.get_with(key.to_key(), || Arc::new(compile()))
-            }
+            None if self.first_sight.admits(&key, key.size()) => self.cache.get_with(key, || Arc::new(compile())),
             None => Arc::new(compile()),
         }
     }
 
     /// Returns the cached offer for this key.
-    pub(crate) fn known(&self, key: KeyView<'_>) -> Option<Arc<Offer>> {
-        self.cache.get(&key)
+    pub(crate) fn known(&self, key: &OfferKey) -> Option<Arc<Offer>> {
+        self.cache.get(key)
     }
 
     /// Returns the searchable tools of these toolsets.
@@ -302,8 +265,7 @@ impl Offers {
 }
 
 fn offer_bytes(key: &OfferKey, offer: &Arc<Offer>) -> usize {
-    (key.tools.len() + key.elsewhere.size()) * OFFER_BYTES_PER_BYTE
-        + offer.tool_set.tools().len() * OFFER_BYTES_PER_TOOL
+    key.size() * OFFER_BYTES_PER_BYTE + offer.tool_set.tools().len() * OFFER_BYTES_PER_TOOL
 }
 
 /// Logs and counts each schema with unusable parts once, for schemas that were used for validation. Their tools are

@@ -7,7 +7,7 @@ use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool, 
 
 use super::candidates::digest;
 use super::chosen::{ChosenTools, Pick};
-use super::offer::{KeyView, Offer, OfferShape, SentToolList};
+use super::offer::{Offer, OfferKey, SentToolList};
 use super::pool::{Pool, Side, ToolAt};
 use crate::pipeline::caches::{RememberedOffer, RememberedTool};
 use crate::pipeline::services::Pipeline;
@@ -48,11 +48,6 @@ fn is_providers(tool: &Tool) -> bool {
 }
 
 impl Offering {
-    /// Returns the current offer.
-    pub(crate) fn offer(&self) -> &Arc<Offer> {
-        &self.offer
-    }
-
     /// Adds the available tools with these called names that are not offered; returns whether there was any. The model
     /// knows such names from earlier in the conversation, or guesses them.
     pub(crate) fn take_in<'a>(
@@ -77,7 +72,7 @@ impl Offering {
             return false;
         }
         self.chosen.add(tools, reason, self.room);
-        self.offer = self.compile(pipeline, turn);
+        self.offer = self.compile(pipeline, turn, self.key(turn));
         self.note(pipeline, turn);
         true
     }
@@ -130,37 +125,30 @@ impl Offering {
     }
 
     /// Compiles the offer of the selected tools.
-    pub(crate) fn compile(&self, pipeline: &Pipeline, turn: &Turn) -> Arc<Offer> {
-        let shape = self.shape();
-        turn.tooling.offers.get(self.key(turn, &shape), || {
+    pub(crate) fn compile(&self, pipeline: &Pipeline, turn: &Turn, key: OfferKey) -> Arc<Offer> {
+        turn.tooling.offers.get(key, || {
             let client = turn.request.client_tools();
             let brought = turn.request.read_tools_elsewhere(&self.elsewhere);
             let client_sent_tools = !client.is_empty() || !brought.is_empty();
-            let (mut tools, sent) = if shape.narrowed { self.instead(client) } else { self.behind(client) };
+            let (mut tools, sent) = if self.is_narrowed() { self.instead(client) } else { self.behind(client) };
             tools.extend(brought.into_iter().map(Arc::new));
             Offer::compile(tools, sent, client_sent_tools, &self.elsewhere, &pipeline.validators)
         })
     }
 
-    /// Returns the part of the offer that is independent of the tools' texts.
-    pub(crate) fn shape(&self) -> OfferShape {
-        OfferShape {
-            narrowed: self.pool(Side::Client).is_some(),
-            chosen: self.chosen.picks.iter().map(|pick| pick.tool).collect(),
-            withheld: self.chosen.picks.iter().map(|pick| pick.tool).filter(|tool| self.is_denied(*tool)).collect(),
+    /// Returns the cache key of the offer.
+    pub(crate) fn key(&self, turn: &Turn) -> OfferKey {
+        let chosen = self.chosen.picks.iter().map(|pick| pick.tool);
+        OfferKey {
+            tools: turn.request.tools_text().unwrap_or_default().to_owned(),
+            elsewhere: self.elsewhere.clone(),
+            toolsets: if self.has_catalog() { turn.toolsets.clone() } else { Vec::new() },
+            dialect: turn.upstream.settings().schema_dialect,
+            narrowed: self.is_narrowed(),
+            chosen: chosen.clone().collect(),
+            withheld: chosen.filter(|tool| self.is_denied(*tool)).collect(),
             search: self.search.as_ref().map(|search| digest(&[search.text()])),
             representations: self.learned,
-        }
-    }
-
-    /// Returns the cache key of the offer.
-    pub(crate) fn key<'a>(&'a self, turn: &'a Turn, shape: &'a OfferShape) -> KeyView<'a> {
-        KeyView {
-            tools: turn.request.tools_text().unwrap_or_default(),
-            elsewhere: &self.elsewhere,
-            toolsets: if self.pool(Side::Catalog).is_some() { &turn.toolsets } else { &[] },
-            dialect: turn.upstream.settings().schema_dialect,
-            shape,
         }
     }
 

@@ -68,7 +68,7 @@ impl PlanContext {
 
     fn of_indexed(indexed: Arc<IndexedTools>, pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Self {
         turn.tooling.producers.take_vectors(&indexed, &turn.tooling.toolset_index);
-        let offer = Arc::clone(offering.offer());
+        let offer = Arc::clone(&offering.offer);
         let offered = offering.best_first().filter_map(|name| indexed.producers.position(name)).collect();
         let validators = pipeline.validators.clone();
         Self { indexed, offer, offered, validators, compiled: Mutex::default() }
@@ -120,13 +120,13 @@ impl PlanContext {
 
     /// Analyses a request text. Uses vectors only if the embedder returns them at once.
     pub(crate) async fn analyse_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> RequestScores {
-        let embedder = turn.tooling.toolset_index.embedder().filter(|embedder| embedder.is_immediate());
+        let embedder = turn.tooling.toolset_index.embedder.as_ref().filter(|embedder| embedder.is_immediate());
         self.analyse_by(pipeline, embedder, text).await
     }
 
     /// Analyses a request text. Falls back to keywords if the vectors are not ready in time, which is counted.
     pub(crate) async fn analyse(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> RequestScores {
-        self.analyse_by(pipeline, turn.tooling.toolset_index.embedder(), text).await
+        self.analyse_by(pipeline, turn.tooling.toolset_index.embedder.as_ref(), text).await
     }
 
     async fn analyse_by(&self, pipeline: &Pipeline, embedder: Option<&Arc<dyn Embedder>>, text: &str) -> RequestScores {

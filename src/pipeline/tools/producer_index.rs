@@ -8,8 +8,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
-use indexmap::Equivalent;
-
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_executor::Permissions;
 use callwright_knowledge::planner::generation::{PlanTool, Tools};
@@ -82,24 +80,6 @@ struct IndexKey {
     narrowed: bool,
 }
 
-/// Borrowed form of an [`IndexKey`] for lookups; has the same hash.
-#[derive(Hash)]
-struct IndexKeyView<'a> {
-    toolsets: &'a [String],
-    never: &'a [String],
-    execute: &'a [ExecuteRule],
-    list: &'a str,
-    narrowed: bool,
-}
-
-impl Equivalent<IndexKey> for IndexKeyView<'_> {
-    fn equivalent(&self, key: &IndexKey) -> bool {
-        let IndexKey { callable: CallableKey { toolsets, never, execute }, list, narrowed } = key;
-        (self.toolsets, self.never, self.execute) == (toolsets, never, execute)
-            && (self.list, self.narrowed) == (list, *narrowed)
-    }
-}
-
 /// The tools and rules of a turn.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IndexScope<'a> {
@@ -124,14 +104,8 @@ impl<'a> IndexScope<'a> {
         self.toolsets_in(catalog).map(|toolset| toolset.operations.len()).sum()
     }
 
-    fn view(self) -> IndexKeyView<'a> {
-        IndexKeyView {
-            toolsets: self.toolsets,
-            never: self.never.texts(),
-            execute: &self.execute.rules,
-            list: self.list,
-            narrowed: self.narrowed,
-        }
+    fn key(self) -> IndexKey {
+        IndexKey { callable: self.callable_key(), list: self.list.to_owned(), narrowed: self.narrowed }
     }
 
     fn callable_key(self) -> CallableKey {
@@ -214,7 +188,7 @@ impl ProducerIndex {
 
     /// Returns the cached index of the tools that a turn may use.
     pub(crate) fn known(&self, scope: IndexScope<'_>) -> Option<Arc<IndexedTools>> {
-        self.indexed.get(&scope.view())
+        self.indexed.get(&scope.key())
     }
 
     /// Whether [`Self::build`] takes no longer than a turn may wait: the part of the catalog has few operations or is
@@ -255,13 +229,10 @@ impl ProducerIndex {
 
     /// Indexes the tools that a turn may use, with the `client`'s own tools.
     pub(crate) fn build(&self, catalog: &Catalog, scope: IndexScope<'_>, client: Vec<Tool>) -> Arc<IndexedTools> {
-        let callable_key = scope.callable_key();
-        let callable = self.callable.get_with(callable_key.clone(), || Arc::new(self.callable(catalog, scope)));
-        if !self.first_sight.admits(&scope.view(), scope.list.len()) {
-            return Arc::new(IndexedTools::of(callable, client, scope, &self.edges));
-        }
-        let key = IndexKey { callable: callable_key, list: scope.list.to_owned(), narrowed: scope.narrowed };
-        self.indexed.get_with(key, || Arc::new(IndexedTools::of(callable, client, scope, &self.edges)))
+        let callable = self.callable.get_with(scope.callable_key(), || Arc::new(self.callable(catalog, scope)));
+        let build = || Arc::new(IndexedTools::of(callable, client, scope, &self.edges));
+        let key = scope.key();
+        if self.first_sight.admits(&key, scope.list.len()) { self.indexed.get_with(key, build) } else { build() }
     }
 
     /// Builds the parts of these configuration entries before a turn needs them.
@@ -296,7 +267,7 @@ impl ProducerIndex {
             let Some(segment) = self.of_catalog.segment(&toolset.name).filter(|segment| !segment.has_vectors()) else {
                 continue;
             };
-            if let Some(vectors) = toolset_index.of_toolset(&toolset.name).and_then(|tools| tools.meanings()) {
+            if let Some(vectors) = toolset_index.by_toolset.get(&toolset.name).and_then(|tools| tools.meanings()) {
                 segment.take_vectors(vectors);
             }
         }

@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwapOption;
-
 use callwright_judge::scanner::{FoundTool, Relevance, ToolSet};
-use callwright_search::retrieval::{Bm25, TextVectors, ToolIndex, ToolQuery, ToolSegment};
+use callwright_search::retrieval::{Bm25, TextVectors, ToolQuery};
 
-use super::toolset_index::{ToolListIndex, ToolsetIndex};
+use super::toolset_index::{LiveIndex, ToolListIndex, ToolsetIndex};
 
 /// The tools' texts with their learned patterns. Uses vectors if available, else keywords.
 #[derive(Debug)]
@@ -15,18 +13,15 @@ pub(crate) struct RelevanceIndex {
     tools: Arc<ToolListIndex>,
     texts: Vec<(String, String)>,
     words: OnceLock<Bm25<String>>,
-    by_meaning: ArcSwapOption<(Arc<ToolSegment>, ToolIndex)>,
+    by_meaning: LiveIndex,
 }
 
 impl RelevanceIndex {
     pub(crate) fn new(offered: &ToolSet, toolset_index: &ToolsetIndex) -> Self {
         let texts = offered.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
-        Self {
-            tools: toolset_index.of_offer(offered),
-            texts: texts.collect(),
-            words: OnceLock::new(),
-            by_meaning: ArcSwapOption::empty(),
-        }
+        let tools = toolset_index.of_offer(offered);
+        let by_meaning = LiveIndex::new(vec![Arc::clone(&tools)]);
+        Self { tools, texts: texts.collect(), words: OnceLock::new(), by_meaning }
     }
 
     /// Returns the relevance of each tool to a request. Never waits for a vector: if one is missing, keywords are
@@ -34,8 +29,7 @@ impl RelevanceIndex {
     pub(crate) fn search(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
         let vector = vectors.filter(|_| self.tools.has_vectors()).and_then(|vectors| vectors.query(request));
         let Some(vector) = vector else { return self.by_words(request) };
-        let indexed = self.indexed();
-        let found = indexed.1.search(&ToolQuery { text: request, vector: Some(&vector) }, Relevance::MAX_RANKED);
+        let found = self.by_meaning.search(&ToolQuery { text: request, vector: Some(&vector) }, Relevance::MAX_RANKED);
         Relevance::by_meaning(found.iter().filter_map(|found| {
             let name = self.tools.name(found.position)?;
             let closeness = found.why.closest.map_or(0.0, |closest| f64::from(closest.cosine));
@@ -48,17 +42,5 @@ impl RelevanceIndex {
         let hits = words.search(request, Relevance::MAX_RANKED);
         let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
         Relevance::by_words(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
-    }
-
-    /// Returns the index of the current segment, which changes once: when the vectors are available.
-    fn indexed(&self) -> Arc<(Arc<ToolSegment>, ToolIndex)> {
-        let segment = self.tools.segment();
-        if let Some(known) = self.by_meaning.load_full().filter(|known| Arc::ptr_eq(&known.0, &segment)) {
-            return known;
-        }
-        let index = ToolIndex::new([Arc::clone(&segment)], self.tools.fusion());
-        let indexed = Arc::new((segment, index));
-        self.by_meaning.store(Some(Arc::clone(&indexed)));
-        indexed
     }
 }

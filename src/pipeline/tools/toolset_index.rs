@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use callwright_common::parallel::map_all;
 use callwright_judge::scanner::ToolSet;
@@ -17,8 +17,8 @@ use callwright_knowledge::representation::Representations;
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{
-    FieldWeights, Fusion, SegmentClassifier, TextVectors, ToolSegment, ToolText, ToolVectors, embed_tools,
-    parameters_text,
+    FieldWeights, Fusion, RankedTool, SegmentClassifier, TextVectors, ToolIndex, ToolQuery, ToolSegment, ToolText,
+    ToolVectors, embed_tools, parameters_text,
 };
 use callwright_telemetry::{Metrics, WithoutVectors};
 use callwright_types::representation::Representation;
@@ -27,11 +27,13 @@ use callwright_types::{Owner, Tool};
 /// Search index of the catalog's tools, with the learned representations.
 #[derive(Debug, Default)]
 pub struct ToolsetIndex {
-    by_toolset: BTreeMap<String, Arc<ToolListIndex>>,
+    pub(crate) by_toolset: BTreeMap<String, Arc<ToolListIndex>>,
     representations: Arc<Representations>,
-    description_tokens: usize,
-    embedder: Option<Arc<dyn Embedder>>,
-    text_vectors: Option<TextVectors>,
+    /// Approximate maximum tokens of a description with its learned patterns.
+    pub(crate) description_tokens: usize,
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    /// Vectors of names and user messages, if an embedder is configured.
+    pub(crate) text_vectors: Option<TextVectors>,
 }
 
 /// Search index of one toolset, or of one client's list.
@@ -106,10 +108,6 @@ impl ToolsetIndex {
         Self { representations: Arc::new(representations), embedder, text_vectors, ..Self::default() }
     }
 
-    pub(crate) fn of_toolset(&self, toolset: &str) -> Option<&Arc<ToolListIndex>> {
-        self.by_toolset.get(toolset)
-    }
-
     /// Builds the index of a client's list.
     pub(crate) fn of_client(&self, tools: &[&Tool]) -> Arc<ToolListIndex> {
         let texts = tools.iter().map(|tool| text(tool, String::new(), self.representations.of_client_tool(&tool.name)));
@@ -139,21 +137,6 @@ impl ToolsetIndex {
     /// Returns the learned representation of a toolset's tool.
     pub(crate) fn learned(&self, toolset: &str, tool: &str) -> Option<&Arc<Representation>> {
         self.representations.of_tool(toolset, tool)
-    }
-
-    /// Approximate maximum tokens of a description with its learned patterns.
-    pub(crate) fn description_tokens(&self) -> usize {
-        self.description_tokens
-    }
-
-    /// Returns the vectors of names and user messages, if an embedder is configured.
-    pub(crate) fn text_vectors(&self) -> Option<&TextVectors> {
-        self.text_vectors.as_ref()
-    }
-
-    /// Returns the embedder, if one is configured.
-    pub(crate) fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
-        self.embedder.as_ref()
     }
 }
 
@@ -185,16 +168,9 @@ impl ToolListIndex {
     }
 
     fn with_vectors(texts: Vec<ToolText>, learned: LearnedRanking, vectors: Vec<ToolVectors>) -> Arc<Self> {
-        let segment = learned.segment(&texts, Some(&vectors));
-        let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
-        Arc::new(Self {
-            texts,
-            segment: ArcSwap::from_pointee(segment),
-            learned,
-            has_vectors: AtomicBool::new(true),
-            meanings: OnceLock::from(meanings),
-            without_vectors: Mutex::new(None),
-        })
+        let segment = ArcSwap::from_pointee(learned.segment(&texts, Some(&vectors)));
+        let (has_vectors, without_vectors) = (AtomicBool::new(true), Mutex::default());
+        Arc::new(Self { texts, segment, learned, has_vectors, meanings: meanings(vectors).into(), without_vectors })
     }
 
     /// Returns the current index.
@@ -212,11 +188,6 @@ impl ToolListIndex {
         self.meanings.get()
     }
 
-    /// Returns the weights of keyword and semantic search.
-    pub(crate) fn fusion(&self) -> Fusion {
-        self.learned.fusion
-    }
-
     pub(crate) fn name(&self, tool: usize) -> Option<&str> {
         self.texts.get(tool).map(|text| text.name.as_str())
     }
@@ -229,6 +200,35 @@ impl ToolListIndex {
     /// Returns the number of tools.
     pub(crate) fn len(&self) -> usize {
         self.texts.len()
+    }
+}
+
+/// Search index of tool lists, in this order. It is built again when a list has received its vectors.
+#[derive(Debug)]
+pub(crate) struct LiveIndex {
+    pub(crate) lists: Vec<Arc<ToolListIndex>>,
+    index: ArcSwapOption<(Vec<Arc<ToolSegment>>, ToolIndex)>,
+}
+
+impl LiveIndex {
+    pub(crate) fn new(lists: Vec<Arc<ToolListIndex>>) -> Self {
+        Self { lists, index: ArcSwapOption::empty() }
+    }
+
+    /// Returns the `k` best matching tools, best first.
+    pub(crate) fn search(&self, query: &ToolQuery<'_>, k: usize) -> Vec<RankedTool> {
+        let segments: Vec<Arc<ToolSegment>> = self.lists.iter().map(|tools| tools.segment()).collect();
+        if let Some(known) = &*self.index.load()
+            && known.0.iter().zip(&segments).all(|(one, other)| Arc::ptr_eq(one, other))
+        {
+            return known.1.search(query, k);
+        }
+        // The learned ranking weights apply to a single list only.
+        let fusion = if let [only] = self.lists.as_slice() { only.learned.fusion } else { Fusion::default() };
+        let index = ToolIndex::new(segments.iter().cloned(), fusion);
+        let found = index.search(query, k);
+        self.index.store(Some(Arc::new((segments, index))));
+        found
     }
 }
 
@@ -257,8 +257,7 @@ async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name:
     let indexed = Arc::clone(&tools);
     let built = tokio::task::spawn_blocking(move || {
         let segment = ToolSegment::clone(&indexed.segment()).with_vectors(&indexed.texts, &vectors);
-        let meanings: Arc<[Vector]> = vectors.into_iter().map(|vectors| vectors.description).collect();
-        (segment, meanings)
+        (segment, meanings(vectors))
     });
     match built.await {
         Ok((segment, meanings)) => {
@@ -271,6 +270,11 @@ async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name:
         }
         Err(error) => tracing::warn!(toolset = name, %error, "the toolset's tools are found by keywords only"),
     }
+}
+
+/// Returns the vectors of the tools' own texts.
+fn meanings(vectors: Vec<ToolVectors>) -> Arc<[Vector]> {
+    vectors.into_iter().map(|vectors| vectors.description).collect()
 }
 
 impl LearnedRanking {

@@ -44,7 +44,7 @@ pub(super) async fn attempt(
     let (left, limit) = (turn.total_time_left(), turn.policy.limits.total_seconds);
     let TurnConversation { offering, draft, response_sender, .. } = conversation;
     let chat = draft.request_to(&upstream, &turn.model);
-    let request = AttemptRequest { chat: &chat, offer: offering.offer(), purpose };
+    let request = AttemptRequest { chat: &chat, offer: &offering.offer, purpose };
     let exchange = exchange(pipeline, turn, &request, response_sender, &mut notes);
     let reply = tokio::select! {
         biased;

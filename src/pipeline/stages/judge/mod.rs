@@ -107,7 +107,7 @@ fn judged(
     let known = KnownConversation::of(draft.conversation());
     let toolset_index = &turn.tooling.toolset_index;
     let relevance = offer.relevance_to(draft.conversation(), toolset_index, &policy.scan);
-    let similarity = toolset_index.text_vectors().map(|vectors| vectors as &dyn Similarity);
+    let similarity = toolset_index.text_vectors.as_ref().map(|vectors| vectors as &dyn Similarity);
     let budget = JudgementBudget::start(pipeline.judgement);
     let failures = &policy.explain.failures;
     let memory = &pipeline.caches.parameter_reactions;

@@ -60,13 +60,13 @@ async fn begin_beside(pipeline: &Pipeline, turn: &Turn) -> Offering {
 
 /// Compiles the tools of an offering, on a CPU slot if there are many that are not cached.
 async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<Offer> {
-    let shape = offering.shape();
-    let key = offering.key(turn, &shape);
-    match turn.tooling.offers.known(key) {
+    let key = offering.key(turn);
+    match turn.tooling.offers.known(&key) {
         Some(offer) => offer,
         None => {
             let bytes = key.size();
-            pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, || offering.compile(pipeline, turn)).await
+            let compile = || offering.compile(pipeline, turn, key);
+            pipeline.cpu.run(turn.tenant(), CpuWork::Tools, bytes, compile).await
         }
     }
 }
@@ -234,7 +234,7 @@ fn catalog_joins(turn: &Turn) -> bool {
 /// runs while the model answers.
 fn prepare_relevance(turn: &Turn, offer: &Offer) {
     let toolset_index = &turn.tooling.toolset_index;
-    if toolset_index.embedder().is_some_and(|embedder| !embedder.is_immediate()) && offer.is_judged() {
+    if toolset_index.embedder.as_ref().is_some_and(|embedder| !embedder.is_immediate()) && offer.is_judged() {
         drop(offer.relevance_to(&turn.request, toolset_index, &turn.policy.scan));
     }
 }

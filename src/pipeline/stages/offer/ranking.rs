@@ -30,7 +30,7 @@ pub(super) async fn vectors(
     room: usize,
     texts: &[&String],
 ) -> (Vectors, bool) {
-    let Some(embedder) = turn.tooling.toolset_index.embedder() else { return (Vectors::default(), false) };
+    let Some(embedder) = turn.tooling.toolset_index.embedder.as_ref() else { return (Vectors::default(), false) };
     let mut chosen_from = pools.iter().filter(|pool| !pool.is_whole(&turn.policy.offer, room));
     if !chosen_from.any(|pool| pool.candidates.has_vectors()) {
         return (Vectors::default(), false);

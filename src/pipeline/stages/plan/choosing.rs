@@ -77,7 +77,7 @@ async fn by_model(
     choice: &ItemChoice,
     conversation: &[Message],
 ) -> Option<usize> {
-    let tool = context.offering.offer().tool_set.get(&choice.tool);
+    let tool = context.offering.offer.tool_set.get(&choice.tool);
     let schema = tool.and_then(|tool| Some(tool.parameter(&choice.argument)?.schema.clone())).unwrap_or_default();
     let inputs = ChoiceInputs {
         conversation,

@@ -75,7 +75,7 @@ fn may_plan(turn: &Turn, offering: &Offering) -> bool {
         && turn.request.choice_count() == 1
         && matches!(turn.request.tool_choice(), ToolChoice::Auto | ToolChoice::Required)
         && !turn.request.is_legacy()
-        && offering.offer().is_judged()
+        && offering.offer.is_judged()
 }
 
 async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
@@ -92,7 +92,7 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
     let is_outlined = past.as_ref().is_some_and(Past::is_always);
     // The rules for plans and for outlines need a required argument that another tool may supply.
     let needs_supply = matches!(mode, PlanMode::Auto | PlanMode::Off) && !is_outlined;
-    if needs_supply && !context.offering.offer().may_require_supply() {
+    if needs_supply && !context.offering.offer.may_require_supply() {
         return None;
     }
     let tools = plan_tools(context, needs_supply).await?;
@@ -125,7 +125,7 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
 /// set and no offered tool requires an argument that another tool may supply.
 async fn plan_tools(context: &StageContext<'_>, needs_supply: bool) -> Option<PlanContext> {
     let StageContext { pipeline, turn, offering, .. } = context;
-    let (offer, index) = (offering.offer(), &turn.tooling.producers);
+    let (offer, index) = (&offering.offer, &turn.tooling.producers);
     let is_clients_list = offering.is_clients_list();
     if needs_supply && is_clients_list && offer.is_without_supply(index) {
         return None;

@@ -41,7 +41,7 @@ pub(super) async fn resume(context: &mut StageContext<'_>) -> Option<PlanRun> {
     let (mut plan_run, returned) = found(context.pipeline, context.turn).await?;
     let plan = plan_run.waiting.progress.plan();
     context.offer(plan.nodes().iter().map(|node| node.tool.as_str()));
-    let offer = context.offering.offer().clone();
+    let offer = context.offering.offer.clone();
     plan_run.deviations = plan_run.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
     if plan_run.waiting.progress.plan().finals().is_empty() {
         return dropped(context, plan_run, &returned).await;

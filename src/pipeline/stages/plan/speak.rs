@@ -132,7 +132,7 @@ fn ask(context: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingP
 /// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.
 fn call(context: &mut StageContext<'_>, plan_run: &mut PlanRun, ready: Vec<ReadyCall>) -> Option<Completion> {
     context.offer(ready.iter().map(|ready| ready.tool.as_str()));
-    let offer = context.offering.offer();
+    let offer = &context.offering.offer;
     if let Some(ready) = ready.iter().find(|ready| offer.tool_set.get(&ready.tool).is_none()) {
         plan_run.end(PlanResult::GivenUp, format!("{} is not offered", ready.tool));
         return None;

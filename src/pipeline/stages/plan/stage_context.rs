@@ -18,7 +18,7 @@ impl StageContext<'_> {
     /// validated.
     pub(in crate::pipeline::stages) fn offer<'t>(&mut self, tools: impl Iterator<Item = &'t str>) {
         if self.offering.take_in(self.pipeline, self.turn, tools) {
-            self.draft.offer(self.offering.offer());
+            self.draft.offer(&self.offering.offer);
         }
     }
 
