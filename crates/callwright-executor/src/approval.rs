@@ -3,18 +3,14 @@
 use std::sync::Arc;
 
 use super::Executor;
-use super::executor::{at_the_same_time, permitted, tool_name, unrecorded};
-use super::intent::{arguments_hash, intent_key};
+use super::executor::{CallContext, at_the_same_time, unrecorded};
+use super::intent::arguments_hash;
 use super::permission::CallPermission;
 use super::refusal::refuse;
 use super::request::{self, is_safe};
 use callwright_common::digest::of_parts;
-use callwright_judge::scanner::CheckedCall;
-use callwright_openapi::{Operation, Toolset};
 use callwright_store::Store;
-use callwright_types::Outcome;
-use callwright_types::Refusal;
-use callwright_types::rules::ExecuteRules;
+use callwright_types::{Outcome, Refusal};
 
 /// Condition for the execution of a call.
 #[derive(Debug)]
@@ -82,27 +78,18 @@ impl Executor {
     /// Returns the condition for the execution of the call. No approval is requested for a call that would not be
     /// sent anyway: policy or encoding forbids it, or this session made the same call before and its outcome is
     /// unknown or was not delivered.
-    pub async fn clear(
-        &self,
-        call: &CheckedCall,
-        operation: &Operation,
-        toolset: &Toolset,
-        rules: &ExecuteRules,
-        session: Option<&str>,
-        trace_id: &str,
-    ) -> Clearance {
-        let tool = tool_name(operation, toolset);
-        match permitted(call, operation, rules, &tool) {
+    pub async fn clear(&self, call: CallContext<'_>) -> Clearance {
+        match call.permission() {
             Err(refusal) => return Clearance::Settled(refusal.into()),
             Ok(CallPermission::Freely) => return Clearance::Free,
             Ok(CallPermission::OnceApproved) => {}
         }
-        if !is_safe(&operation.method)
-            && let Some(outcome) = self.settled_before(call, operation, &tool, session, trace_id).await
+        if !is_safe(&call.operation.method)
+            && let Some(outcome) = self.settled_before(call).await
         {
             return Clearance::Settled(outcome);
         }
-        match Application::new(call, operation, toolset) {
+        match Application::new(call) {
             Ok(application) => Clearance::Needed(Box::new(application)),
             Err(refusal) => Clearance::Settled(refusal.into()),
         }
@@ -110,37 +97,20 @@ impl Executor {
 
     /// Runs a call as [`Self::execute`] does, with a person's approval instead of a rule. The approval is consumed
     /// before anything is sent, and only if its digest matches this call.
-    pub async fn execute_approved(
-        &self,
-        call: &CheckedCall,
-        operation: &Operation,
-        toolset: &Toolset,
-        grant: Grant,
-        session: Option<&str>,
-        trace_id: &str,
-    ) -> Outcome {
-        match Application::new(call, operation, toolset) {
-            Ok(Application { digest, .. }) => {
-                self.carry_out(call, operation, toolset, Some((grant, digest)), session, trace_id).await
-            }
+    pub async fn execute_approved(&self, call: CallContext<'_>, grant: Grant) -> Outcome {
+        match Application::new(call) {
+            Ok(Application { digest, .. }) => self.carry_out(call, Some((grant, digest))).await,
             Err(refusal) => refusal.into(),
         }
     }
 
     /// Returns the outcome of a repeated call that must not be sent; `None` if it may be sent.
-    async fn settled_before(
-        &self,
-        call: &CheckedCall,
-        operation: &Operation,
-        tool: &str,
-        session: Option<&str>,
-        trace_id: &str,
-    ) -> Option<Outcome> {
-        let key = intent_key(session, trace_id, tool, call.arguments());
+    async fn settled_before(&self, call: CallContext<'_>) -> Option<Outcome> {
+        let key = call.intent_key();
         let Some(_running) = self.running.enter(&key) else { return Some(at_the_same_time(&key)) };
-        match self.intents.earlier(&key, trace_id).await {
+        match self.intents.earlier(&key, call.trace_id).await {
             // This request will carry the idempotency key of the earlier one, so the API recognises it.
-            Ok(Some(begun)) => self.in_the_way(&key, &operation.method, begun, |_| true),
+            Ok(Some(begun)) => self.in_the_way(&key, &call.operation.method, begun, |_| true),
             Ok(None) => None,
             Err(error) => Some(unrecorded(&key, &error)),
         }
@@ -148,9 +118,10 @@ impl Executor {
 }
 
 impl Application {
-    fn new(call: &CheckedCall, operation: &Operation, toolset: &Toolset) -> Result<Self, Refusal> {
+    fn new(context: CallContext<'_>) -> Result<Self, Refusal> {
+        let CallContext { call, operation, .. } = context;
         let request = request::build(operation, call.arguments())?;
-        let tool = tool_name(operation, toolset);
+        let tool = context.tool();
         let arguments_hash = arguments_hash(call.arguments());
         let (method, target) = (request.method.to_string(), request.url.to_string());
         Ok(Self {

@@ -12,7 +12,7 @@ use super::approval::Grant;
 use super::commitment::Commitment;
 use super::credentials::CallCredentials;
 use super::idempotency::{is_idempotent, is_open, new_key, with_key};
-use super::intent::{RunningCall, RunningCalls, intent_key};
+use super::intent::{RunningCalls, intent_key};
 use super::long_integer;
 use super::paging;
 use super::permission::{CallPermission, permit};
@@ -85,21 +85,13 @@ impl Executor {
     ///   the first one, or its method is idempotent and the settings permit repeats. If the outcome is known but was
     ///   not delivered ([`Self::mark_delivered`]), the earlier response is returned and nothing is sent.
     /// - Such a request is completed and recorded even if the caller drops the future while it runs.
-    pub async fn execute(
-        &self,
-        call: &CheckedCall,
-        operation: &Operation,
-        toolset: &Toolset,
-        rules: &ExecuteRules,
-        session: Option<&str>,
-        trace_id: &str,
-    ) -> Outcome {
-        let tool = tool_name(operation, toolset);
-        match permitted(call, operation, rules, &tool) {
-            Ok(CallPermission::Freely) => self.carry_out(call, operation, toolset, None, session, trace_id).await,
+    pub async fn execute(&self, call: CallContext<'_>) -> Outcome {
+        match call.permission() {
+            Ok(CallPermission::Freely) => self.carry_out(call, None).await,
             Ok(CallPermission::OnceApproved) => refuse!(
                 ApprovalUnavailable,
-                "the policy requires human approval of {tool}, and no approval was requested"
+                "the policy requires human approval of {}, and no approval was requested",
+                call.tool()
             )
             .into(),
             Err(refusal) => refusal.into(),
@@ -107,19 +99,11 @@ impl Executor {
     }
 
     /// Runs a permitted call: permitted by a rule, or by a `grant` for the call with this digest.
-    pub(super) async fn carry_out(
-        &self,
-        call: &CheckedCall,
-        operation: &Operation,
-        toolset: &Toolset,
-        grant: Option<(Grant, String)>,
-        session: Option<&str>,
-        trace_id: &str,
-    ) -> Outcome {
+    pub(super) async fn carry_out(&self, context: CallContext<'_>, grant: Option<(Grant, String)>) -> Outcome {
+        let CallContext { call, operation, toolset, .. } = context;
         if let Err(refusal) = vouched_for(call, operation) {
             return refusal.into();
         }
-        let tool = tool_name(operation, toolset);
         if is_safe(&operation.method) {
             return match self.authorize(operation, toolset, call.arguments()).await {
                 Ok(mut authorized) => match redeem(grant.as_ref()).await {
@@ -129,9 +113,9 @@ impl Executor {
                 Err(outcome) => outcome,
             };
         }
-        let key = intent_key(session, trace_id, &tool, call.arguments());
+        let (key, turn) = (context.intent_key(), context.trace_id.to_owned());
         let Some(running) = self.running.enter(&key) else { return at_the_same_time(&key) };
-        let idempotency_key = match self.idempotency_key(operation, &key, trace_id).await {
+        let idempotency_key = match self.idempotency_key(operation, &key, &turn).await {
             Ok(idempotency_key) => idempotency_key,
             Err(error) => return unrecorded(&key, &error),
         };
@@ -145,10 +129,12 @@ impl Executor {
             Ok(authorized) => authorized,
             Err(outcome) => return outcome,
         };
-        let sending =
-            PreparedCall { key, turn: trace_id.to_owned(), idempotency_key, grant, authorized, _running: running };
-        let executor = self.clone();
-        let sending = async move { executor.send_at_most_once(sending).await };
+        let method = authorized.request.method.clone();
+        let record = IntentRecord { executor: self.clone(), key, turn, idempotency_key, grant, method };
+        let sending = async move {
+            let _running = running;
+            record.send_at_most_once(authorized).await
+        };
         let sending = tokio::spawn(sending.in_current_span());
         // The task ends early only if the process does.
         sending
@@ -189,51 +175,6 @@ impl Executor {
         self.sender.authorize(request, CallCredentials::new(operation, toolset), paging::parameters(operation)).await
     }
 
-    async fn send_at_most_once(&self, sending: PreparedCall) -> Outcome {
-        let PreparedCall { key, turn, idempotency_key, grant, mut authorized, _running } = sending;
-        let has_key = idempotency_key.is_some();
-        let method = authorized.request.method.clone();
-        let repeatable = has_key || self.may_repeat(&method);
-        // What the first request got is known without a connection.
-        let own_key = idempotency_key.clone();
-        match self.intents.earlier(&key, &turn).await {
-            Ok(Some(earlier)) => {
-                let is_own = |earlier: &str| own_key.as_deref() == Some(earlier);
-                if let Some(outcome) = self.in_the_way(&key, &method, earlier, is_own) {
-                    return outcome;
-                }
-            }
-            Ok(None) => {}
-            Err(error) => return unrecorded(&key, &error),
-        }
-        let commitment = {
-            let (executor, key) = (self.clone(), key.clone());
-            let record = Arc::new(IntentRecord { executor, key, turn, idempotency_key, grant, method });
-            Arc::new(Commitment::new(move || {
-                let record = Arc::clone(&record);
-                Box::pin(async move { record.make().await })
-            }))
-        };
-        let delivered = commitment.of(self.sender.deliver(&mut authorized, repeatable)).await;
-        if let Some(stopped) = commitment.stopped() {
-            return stopped;
-        }
-        let outcome = match delivered {
-            // The time was over before there was a connection.
-            Outcome::Unknown { reason } if !commitment.is_made() => Outcome::Unreachable { reason },
-            outcome => outcome,
-        };
-        let is_open = if has_key { is_open(&outcome) } else { matches!(outcome, Outcome::Unknown { .. }) };
-        if commitment.has_begun()
-            && !is_open
-            && let Err(error) =
-                self.intents.finish(&key, outcome.label(), stored_answer::write(&outcome).as_deref()).await
-        {
-            tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
-        }
-        outcome
-    }
-
     /// Returns the outcome of a call that must not be sent because of an earlier identical call (`begun`); `None` if
     /// it may be sent. `is_recognised` decides whether the API recognises the second request by the idempotency key
     /// of the first.
@@ -261,39 +202,73 @@ impl Executor {
     }
 }
 
-/// A request to be sent after its intent is committed.
-struct PreparedCall {
-    key: IntentKey,
-    turn: String,
-    idempotency_key: Option<String>,
-    /// The approval for the request, and the digest of the call.
-    grant: Option<(Grant, String)>,
-    authorized: AuthorizedRequest,
-    _running: RunningCall,
-}
-
-/// Record of a request that changes data, made before it is sent.
+/// A request that changes data, and the record that is made before it is sent.
 struct IntentRecord {
     executor: Executor,
     key: IntentKey,
     turn: String,
     idempotency_key: Option<String>,
+    /// The approval for the request, and the digest of the call.
     grant: Option<(Grant, String)>,
     method: Method,
 }
 
 impl IntentRecord {
+    async fn send_at_most_once(self, mut authorized: AuthorizedRequest) -> Outcome {
+        let record = Arc::new(self);
+        let Self { executor, key, turn, idempotency_key, method, .. } = &*record;
+        let repeatable = idempotency_key.is_some() || executor.may_repeat(method);
+        // What the first request got is known without a connection.
+        match executor.intents.earlier(key, turn).await {
+            Ok(Some(earlier)) => {
+                if let Some(outcome) = record.in_the_way(earlier) {
+                    return outcome;
+                }
+            }
+            Ok(None) => {}
+            Err(error) => return unrecorded(key, &error),
+        }
+        let made = Arc::clone(&record);
+        let commitment = Arc::new(Commitment::new(move || {
+            let record = Arc::clone(&made);
+            Box::pin(async move { record.make().await })
+        }));
+        let delivered = commitment.of(executor.sender.deliver(&mut authorized, repeatable)).await;
+        if let Some(stopped) = commitment.stopped() {
+            return stopped;
+        }
+        let outcome = match delivered {
+            // The time was over before there was a connection.
+            Outcome::Unknown { reason } if !commitment.is_made() => Outcome::Unreachable { reason },
+            outcome => outcome,
+        };
+        let is_open = match idempotency_key {
+            Some(_) => is_open(&outcome),
+            None => matches!(outcome, Outcome::Unknown { .. }),
+        };
+        if commitment.has_begun()
+            && !is_open
+            && let Err(error) =
+                executor.intents.finish(key, outcome.label(), stored_answer::write(&outcome).as_deref()).await
+        {
+            tracing::warn!(operation = key.operation, %error, "an outcome could not be recorded: the call will not be repeated in its session");
+        }
+        outcome
+    }
+
     /// Consumes the approval, then commits the intent. If the latter fails, the approval is lost and nothing is sent.
     async fn make(&self) -> Result<(), Outcome> {
-        let Self { executor, key, turn, idempotency_key, grant, method } = self;
+        let Self { executor, key, turn, idempotency_key, grant, .. } = self;
         redeem(grant.as_ref()).await?;
         let own_key = idempotency_key.as_deref();
         let begun = executor.intents.begin(key, Beginning { turn, idempotency_key: own_key }).await;
         let begun = begun.map_err(|error| unrecorded(key, &error))?;
-        match executor.in_the_way(key, method, begun, |earlier| own_key == Some(earlier)) {
-            Some(outcome) => Err(outcome),
-            None => Ok(()),
-        }
+        self.in_the_way(begun).map_or(Ok(()), Err)
+    }
+
+    fn in_the_way(&self, begun: IntentState) -> Option<Outcome> {
+        let is_own = |earlier: &str| self.idempotency_key.as_deref() == Some(earlier);
+        self.executor.in_the_way(&self.key, &self.method, begun, is_own)
     }
 }
 
@@ -303,19 +278,37 @@ impl std::fmt::Debug for Executor {
     }
 }
 
-/// Returns the name of the tool in policies.
-pub(super) fn tool_name(operation: &Operation, toolset: &Toolset) -> String {
-    format!("{}/{}", toolset.name, operation.own_name())
+/// A checked call, its operation, and the turn that makes it.
+#[derive(Debug, Clone, Copy)]
+pub struct CallContext<'a> {
+    /// The call.
+    pub call: &'a CheckedCall,
+    /// The operation of its tool.
+    pub operation: &'a Operation,
+    /// The toolset of the operation.
+    pub toolset: &'a Toolset,
+    /// Rules of the turn's policy.
+    pub rules: &'a ExecuteRules,
+    /// Session of the turn; a turn without one is its own session.
+    pub session: Option<&'a str>,
+    /// Id of the turn's trace.
+    pub trace_id: &'a str,
 }
 
-pub(super) fn permitted(
-    call: &CheckedCall,
-    operation: &Operation,
-    rules: &ExecuteRules,
-    tool: &str,
-) -> Result<CallPermission, Refusal> {
-    vouched_for(call, operation)?;
-    permit(rules, &operation.method, tool)
+impl CallContext<'_> {
+    /// Returns the name of the tool in policies.
+    pub(super) fn tool(&self) -> String {
+        format!("{}/{}", self.toolset.name, self.operation.own_name())
+    }
+
+    pub(super) fn permission(&self) -> Result<CallPermission, Refusal> {
+        vouched_for(self.call, self.operation)?;
+        permit(self.rules, &self.operation.method, &self.tool())
+    }
+
+    pub(super) fn intent_key(&self) -> IntentKey {
+        intent_key(self.session, self.trace_id, &self.tool(), self.call.arguments())
+    }
 }
 
 /// Checks that the scan checked the call against this operation, and that all digits of its numbers can be sent. A scan

@@ -40,7 +40,7 @@ pub use address::{AddressAudit, Lookup};
 pub use approval::{Application, Clearance, Grant};
 pub use credentials::{LackingCredential, audit as audit_credentials, fault as credential_fault, lacking_credentials};
 pub use documents::DocumentFetcher;
-pub use executor::Executor;
+pub use executor::{CallContext, Executor};
 pub use permission::Permissions;
 pub use preview::{Preview, preview};
 pub use settings::{BuildError, Settings};

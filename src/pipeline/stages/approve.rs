@@ -13,8 +13,7 @@ use tokio::time::Instant;
 use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
-use callwright_executor::{Application, Clearance};
-use callwright_judge::scanner::CheckedCall;
+use callwright_executor::{Application, CallContext, Clearance};
 use callwright_openapi::{Operation, Toolset};
 use callwright_store::{Question, QueueResult, StoreError};
 use callwright_types::rules::{ApprovalMode, ApprovalRules};
@@ -46,17 +45,9 @@ pub(super) enum ApprovalDecision {
 }
 
 /// Queues an approval request for a call if policy requires one.
-pub(super) async fn approve(
-    pipeline: &Pipeline,
-    turn: &Turn,
-    call: &CheckedCall,
-    operation: &Operation,
-    toolset: &Toolset,
-) -> ApprovalCheck {
-    let trace = &turn.record.trace;
-    let rules = &turn.policy.execute;
-    let clearance = pipeline.executor.clear(call, operation, toolset, rules, trace.session.as_deref(), &trace.id).await;
-    let application = match clearance {
+pub(super) async fn approve(pipeline: &Pipeline, turn: &Turn, context: CallContext<'_>) -> ApprovalCheck {
+    let CallContext { call, operation, toolset, rules, .. } = context;
+    let application = match pipeline.executor.clear(context).await {
         Clearance::Free => return ApprovalCheck::NotNeeded,
         Clearance::Settled(outcome) => return ApprovalCheck::Settled(outcome),
         Clearance::Needed(application) => application,

@@ -8,7 +8,7 @@ use futures_util::stream;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{RanCall, RunResults, Turn, milliseconds};
 use crate::pipeline::tools::Offering;
-use callwright_executor as executor;
+use callwright_executor::{self as executor, CallContext};
 use callwright_judge::feedback;
 use callwright_judge::scanner::CheckedCall;
 use callwright_knowledge::explain::FailureKind;
@@ -102,7 +102,9 @@ fn too_many(turn: &Turn) -> ApprovalCheck {
 /// Checks whether the call may be executed, and queues an approval request if necessary.
 async fn check(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> ApprovalCheck {
     match operation(turn, checked) {
-        Some((_, toolset, operation)) => approve::approve(pipeline, turn, checked, operation, toolset).await,
+        Some((_, toolset, operation)) => {
+            approve::approve(pipeline, turn, call_context(turn, checked, toolset, operation)).await
+        }
         // No approval is requested for an unknown operation; `execute` refuses it.
         None => ApprovalCheck::NotNeeded,
     }
@@ -195,22 +197,28 @@ async fn carry_out(
         let refusal = Refusal::new(RefusalReason::ToolRemoved, "the tool is no longer in the catalog");
         return (refusal.into(), None);
     };
-    let trace = &turn.record.trace;
-    let (session, id) = (trace.session.as_deref(), &trace.id);
-    let executor = &pipeline.executor;
+    let context = call_context(turn, checked, toolset, operation);
     let (outcome, used) = match decision {
         ApprovalDecision::Settled(outcome) => (outcome, None),
-        ApprovalDecision::NotNeeded => {
-            (executor.execute(checked, operation, toolset, &turn.policy.execute, session, id).await, None)
-        }
+        ApprovalDecision::NotNeeded => (pipeline.executor.execute(context).await, None),
         ApprovalDecision::Approved(note) => {
             let grant = pipeline.approvals.grant(&note.id);
-            let outcome = executor.execute_approved(checked, operation, toolset, grant, session, id).await;
+            let outcome = pipeline.executor.execute_approved(context, grant).await;
             (outcome, Some(ApprovalNote { status: ApprovalStatus::Used, ..note }))
         }
     };
     let note = if let Outcome::Unapproved(note) = &outcome { Some(note.clone()) } else { used };
     (outcome, note)
+}
+
+fn call_context<'a>(
+    turn: &'a Turn,
+    call: &'a CheckedCall,
+    toolset: &'a Toolset,
+    operation: &'a Operation,
+) -> CallContext<'a> {
+    let (rules, trace) = (&turn.policy.execute, &turn.record.trace);
+    CallContext { call, operation, toolset, rules, session: trace.session.as_deref(), trace_id: &trace.id }
 }
 
 /// An operation of the catalog, with its reference and toolset.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use callwright_executor::{Executor, Lookup, Settings};
+use callwright_executor::{CallContext, Executor, Lookup, Settings};
 use callwright_judge::scanner::{ToolSet, Validators, scan};
 use callwright_openapi::{Credential, SecretSource, Toolset, ToolsetSettings, load_document};
 use callwright_store::{Beginning, IntentKey, IntentState, Intents, StoreError};
@@ -191,7 +191,9 @@ impl Shop {
             .unwrap_or_else(|found| panic!("the case does not reach the executor: {found:?}"));
         let everything = ExecuteRule { methods: Vec::new(), tools: Vec::new(), permission: Permission::Allow };
         let rules = ExecuteRules { rules: vec![everything], ..ExecuteRules::default() };
-        self.executor.execute(&checked, operation, &self.toolset, &rules, Some("session"), "trace").await
+        let toolset = &self.toolset;
+        let (call, session, trace_id) = (&checked, Some("session"), "trace");
+        self.executor.execute(CallContext { call, operation, toolset, rules: &rules, session, trace_id }).await
     }
 }
 

@@ -22,7 +22,9 @@ async fn queue() -> Arc<Store> {
 }
 
 async fn clear(executor: &Executor, operation: &Operation, arguments: Value, turn: &str) -> Clearance {
-    executor.clear(&checked(operation, &arguments), operation, &toolset(), &to_be_approved(), Some("s"), turn).await
+    executor
+        .clear(context(&checked(operation, &arguments), operation, &toolset(), &to_be_approved(), Some("s"), turn))
+        .await
 }
 
 async fn application(executor: &Executor, operation: &Operation, arguments: Value) -> Application {
@@ -65,7 +67,12 @@ async fn run_approved(
     grant: Grant,
     turn: &str,
 ) -> Outcome {
-    executor.execute_approved(&checked(operation, &arguments), operation, &toolset(), grant, Some("s"), turn).await
+    executor
+        .execute_approved(
+            context(&checked(operation, &arguments), operation, &toolset(), &to_be_approved(), Some("s"), turn),
+            grant,
+        )
+        .await
 }
 
 fn post(server: &str) -> Operation {
@@ -102,9 +109,9 @@ async fn calls_that_would_not_be_sent_request_no_approval() {
     }
     let call = checked(&post("https://api.example"), &json!({"room": "a"}));
     let (operation, toolset) = (post("https://api.example"), toolset());
-    let denied = executor.clear(&call, &operation, &toolset, &ExecuteRules::default(), Some("s"), "t").await;
+    let denied = executor.clear(context(&call, &operation, &toolset, &ExecuteRules::default(), Some("s"), "t")).await;
     assert!(matches!(denied, Clearance::Settled(Outcome::Refused(_))), "{denied:?}");
-    let allowed = executor.clear(&call, &operation, &toolset, &allow_all(), Some("s"), "t").await;
+    let allowed = executor.clear(context(&call, &operation, &toolset, &allow_all(), Some("s"), "t")).await;
     assert!(matches!(allowed, Clearance::Free), "{allowed:?}");
 }
 
@@ -114,7 +121,7 @@ async fn a_rule_that_requires_approval_runs_nothing_itself() {
     let executor = executor(&local());
     let operation = post(&server.url());
     let call = checked(&operation, &json!({"room": "a"}));
-    let outcome = executor.execute(&call, &operation, &toolset(), &to_be_approved(), Some("s"), "t").await;
+    let outcome = executor.execute(context(&call, &operation, &toolset(), &to_be_approved(), Some("s"), "t")).await;
     assert!(refusal(outcome).contains("approval"));
     assert!(server.requests().is_empty());
 }

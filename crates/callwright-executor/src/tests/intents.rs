@@ -59,7 +59,7 @@ async fn another_session_is_another_call() {
     for (session, trace) in
         [(Some("a"), "t1"), (Some("b"), "t2"), (None, "t3"), (None, "t4"), (Some("a"), "t5"), (None, "t3")]
     {
-        unknown(executor.execute(&call, &operation, &toolset(), &allow_all(), session, trace).await);
+        unknown(executor.execute(context(&call, &operation, &toolset(), &allow_all(), session, trace)).await);
     }
     assert_eq!(server.requests().len(), 4);
 }
@@ -84,7 +84,7 @@ async fn an_undelivered_answer_is_repeated_without_a_request() {
     let call = checked(&operation, &json!({"room": 1}));
     let execute = async |turn| {
         // Another executor with the same store, as after a restart.
-        with_intents(&intents).execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await
+        with_intents(&intents).execute(context(&call, &operation, &toolset(), &allow_all(), Some("s"), turn)).await
     };
     let first = answer(execute("t1").await);
     for turn in ["t2", "t3"] {
@@ -119,7 +119,7 @@ async fn a_repeat_of_an_unknown_outcome_carries_the_key_of_the_first_request() {
     for turn in ["t1", "t2", "t3"] {
         let call = checked(&operation, &json!({"room": 1}));
         let executor = with_intents(&intents);
-        answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some("s"), turn).await);
+        answer(executor.execute(context(&call, &operation, &toolset(), &allow_all(), Some("s"), turn)).await);
     }
     let sent = keys(&server);
     assert_eq!(sent.len(), 3, "the request is repeated for an API with keys");
@@ -152,7 +152,7 @@ async fn a_new_turn_and_another_call_have_keys_of_their_own() {
     let executor = with_intents(&intents);
     for (session, turn, room) in [("s", "t1", 1), ("s", "t1", 2), ("r", "t1", 1), ("s", "t2", 1), ("s", "t2", 1)] {
         let call = checked(&operation, &json!({"room": room}));
-        answer(executor.execute(&call, &operation, &toolset(), &allow_all(), Some(session), turn).await);
+        answer(executor.execute(context(&call, &operation, &toolset(), &allow_all(), Some(session), turn)).await);
         executor.mark_delivered(turn).await;
     }
     let sent: std::collections::HashSet<String> = keys(&server).into_iter().collect();

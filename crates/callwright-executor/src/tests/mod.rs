@@ -19,7 +19,7 @@ use http::Method;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::{Executor, Settings};
+use super::{CallContext, Executor, Settings};
 use callwright_judge::scanner::{CheckedCall, ToolSet, Validators, scan};
 use callwright_openapi::{
     Binding, BodyBinding, BodyFormat, BodyMember, BodyShape, Content, Location, Operation, SecurityScheme, Style,
@@ -233,10 +233,22 @@ fn allow_all() -> ExecuteRules {
     ExecuteRules { rules: vec![rule], ..ExecuteRules::default() }
 }
 
+/// Returns the context of a call.
+fn context<'a>(
+    call: &'a CheckedCall,
+    operation: &'a Operation,
+    toolset: &'a Toolset,
+    rules: &'a ExecuteRules,
+    session: Option<&'a str>,
+    trace_id: &'a str,
+) -> CallContext<'a> {
+    CallContext { call, operation, toolset, rules, session, trace_id }
+}
+
 /// Runs a call as session `s` with every method allowed.
 async fn run(executor: &Executor, operation: &Operation, toolset: &Toolset, arguments: Value) -> Outcome {
     let call = checked(operation, &arguments);
-    executor.execute(&call, operation, toolset, &allow_all(), Some("s"), "t").await
+    executor.execute(context(&call, operation, toolset, &allow_all(), Some("s"), "t")).await
 }
 
 #[track_caller]

@@ -121,7 +121,8 @@ async fn denied_calls_are_not_sent() {
     let server = Server::plain().await;
     let operation = operation(Method::POST, &server.url(), "/r", Vec::new());
     let call = checked(&operation, &json!({}));
-    let outcome = executor(&local()).execute(&call, &operation, &toolset(), &ExecuteRules::default(), None, "t").await;
+    let outcome =
+        executor(&local()).execute(context(&call, &operation, &toolset(), &ExecuteRules::default(), None, "t")).await;
     assert!(refusal(outcome).contains("shop/use"));
     assert!(server.requests().is_empty());
 }
@@ -134,7 +135,7 @@ async fn a_call_of_another_tool_is_not_sent() {
     let reference = OperationRef { toolset: "shop".into(), tool: "other".into() };
     other.tool = Arc::new(Tool { owner: Owner::Proxy(reference), ..(*checked_for.tool).clone() });
     let call = checked(&checked_for, &json!({}));
-    let outcome = executor(&local()).execute(&call, &other, &toolset(), &allow_all(), None, "t").await;
+    let outcome = executor(&local()).execute(context(&call, &other, &toolset(), &allow_all(), None, "t")).await;
     assert!(refusal(outcome).contains("not checked"));
     assert!(server.requests().is_empty());
 }
