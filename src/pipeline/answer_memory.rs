@@ -6,10 +6,8 @@ use bytes::Bytes;
 
 use super::memory_limit::{MemoryFull, MemoryLimit, Reservation};
 
-/// Number of bytes that each answer may hold uncounted. Most answers need no more, and are never refused.
-const UNCOUNTED_BYTES: usize = 64 * 1024;
-
-/// Number of bytes in which counted memory grows.
+/// Number of bytes that each answer may hold uncounted, and in which counted memory grows. Most answers need no more than
+/// the uncounted ones, and are never refused.
 const STEP_BYTES: usize = 64 * 1024;
 
 /// Memory of an answer: what is read of it and kept until it is judged and has left.
@@ -23,7 +21,7 @@ pub(crate) struct AnswerMemory {
 
 impl Default for AnswerMemory {
     fn default() -> Self {
-        Self { granted: UNCOUNTED_BYTES, reservation: None }
+        Self { granted: STEP_BYTES, reservation: None }
     }
 }
 
@@ -76,14 +74,14 @@ mod tests {
         let metrics = Metrics::new();
         let limit = MemoryLimit::new(8 * STEP_BYTES, &metrics.answer_bytes);
         let mut small = AnswerMemory::default();
-        small.hold(UNCOUNTED_BYTES, &limit).unwrap();
+        small.hold(STEP_BYTES, &limit).unwrap();
         assert_eq!(metrics.answer_bytes.get(), 0);
         let mut large = AnswerMemory::default();
-        large.hold(UNCOUNTED_BYTES + 1, &limit).unwrap();
+        large.hold(STEP_BYTES + 1, &limit).unwrap();
         let counted = usize::try_from(metrics.answer_bytes.get()).unwrap();
         assert_eq!(counted, STEP_BYTES + 1);
         assert_eq!(large.hold(9 * STEP_BYTES, &limit), Err(MemoryFull));
-        assert_eq!(small.hold(UNCOUNTED_BYTES, &limit), Ok(()), "small answers are never refused");
+        assert_eq!(small.hold(STEP_BYTES, &limit), Ok(()), "small answers are never refused");
         let body = large.keep(Bytes::from_static(b"answer"));
         drop(large);
         assert_ne!(metrics.answer_bytes.get(), 0);

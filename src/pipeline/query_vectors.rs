@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 
 use super::services::Pipeline;
+use super::state::Turn;
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_telemetry::labels::Stage;
 
@@ -31,4 +32,16 @@ pub(super) async fn query_vectors(
     tracing::warn!(reason, "no query vector: the search uses keywords only");
     pipeline.metrics.stage_degraded.inc(stage);
     None
+}
+
+/// Returns the vector of the first `chars` characters of a user message, if lessons and procedures have vectors.
+pub(super) async fn message_vector(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    text: &str,
+    chars: usize,
+    stage: Stage,
+) -> Option<Vector> {
+    let text: String = text.chars().take(chars).collect();
+    query_vectors(pipeline, turn.learned.embedder.as_ref()?, &[text], stage).await?.pop()
 }

@@ -197,10 +197,10 @@ mod tests {
 
     #[test]
     fn repairs_that_left_are_findings_of_the_tool_that_was_meant() {
-        use callwright_types::trace::{Attempt, sample};
+        use callwright_types::trace::{Attempt, Purpose, sample};
         use callwright_types::{TurnActions, TurnOutcome, Usage};
         let note = |kind, to: &str| RepairNote { to: to.into(), ..RepairNote::of_call(kind, 0) };
-        let mut attempt = Attempt::unjudged("first", "main", "success", Usage::default(), 1.0);
+        let mut attempt = Attempt::unjudged(Purpose::First, "main", "success", Usage::default(), 1.0);
         attempt.calls = vec![Call { id: "1".to_owned(), name: "getForecast".to_owned(), arguments: String::new() }];
         attempt.repairs = vec![note(RepairKind::ToolRenamed, "get_forecast"), note(RepairKind::TypeCoerced, "")];
         let mut trace = Trace { attempts: vec![attempt], ..sample() };

@@ -6,7 +6,7 @@ use strum::{IntoStaticStr, VariantArray};
 use super::{Call, Cost, Plan, RepairNote};
 
 /// Progress of a plan in one turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlanNote {
     /// Result of the plan in this turn.
     pub result: PlanResult,
@@ -50,13 +50,14 @@ pub struct PlanStep {
 }
 
 /// Result of a plan in one turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
 pub enum PlanResult {
     /// All calls have a result.
     Complete,
     /// Calls were returned to the client for execution.
+    #[default]
     Handed,
     /// A missing value was requested from the user.
     Asked,

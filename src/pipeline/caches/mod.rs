@@ -12,8 +12,9 @@ use std::time::Duration;
 use super::settings::Settings;
 use callwright_common::cache::ByteCache;
 use callwright_common::digest::of_parts;
-use callwright_types::Lesson;
+use callwright_openai::ModelRequest;
 use callwright_types::memory::Recalled;
+use callwright_types::{Lesson, Trace};
 use callwright_upstream::{Patience, TextModel, Upstream};
 
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
@@ -22,8 +23,8 @@ pub(crate) use parameter_reactions::{KnownReactions, ParameterReactions};
 use planner_backoff::PlannerBackoff;
 use waiting_plans::WaitingPlans;
 
-/// Cache size in bytes for known planning models. Clients name models, so their number is unbounded; eviction only loses
-/// the learned request form of a model.
+/// Size in bytes of each cache by planning model. Clients name models, so their number is unbounded; eviction only loses
+/// the learned request form of a model, or its back-off.
 const MODELS_BYTES: u64 = 256 * 1024;
 /// A user waits for a plan: one retry, and a short one.
 const PATIENCE: Patience = Patience { tries: 2, max_wait: Duration::from_secs(5) };
@@ -59,7 +60,7 @@ impl Caches {
             }),
             parameter_reactions: ParameterReactions::new(),
             planner_backoff: PlannerBackoff::new(),
-            waiting_plans: WaitingPlans::new(),
+            waiting_plans: WaitingPlans::default(),
         }
     }
 
@@ -117,8 +118,32 @@ impl Weight for PlanOutline {
     }
 }
 
-/// Returns the key of a message: its scope, the session, its index among the user's messages, and its text. Without a
-/// session, equal messages at equal places share an entry.
-pub(crate) fn message_key(scope: &str, session: Option<&str>, ordinal: usize, text: &str) -> String {
-    of_parts([scope, session.unwrap_or_default(), &ordinal.to_string(), text])
+/// Maximum number of user messages, the last ones, that keep notes. Prompt caches depend on all messages, but older notes
+/// are evicted anyway.
+const USER_MESSAGES: usize = 64;
+
+/// A user message.
+#[derive(Debug)]
+pub(crate) struct UserMessage {
+    /// Index in the conversation.
+    pub(crate) place: usize,
+    pub(crate) text: String,
+    /// Key of its notes: scope, session, index among the user's messages, and text. Without a session, equal messages at
+    /// equal places share an entry.
+    pub(crate) key: String,
+}
+
+/// Returns the last user messages of a conversation that are not empty, oldest first; none for a turn without memory.
+pub(crate) fn user_messages(trace: &Trace, conversation: &ModelRequest) -> Vec<UserMessage> {
+    let Some(memory) = &trace.memory else { return Vec::new() };
+    let session = trace.session.as_deref().unwrap_or_default();
+    let users = conversation.messages().into_iter().enumerate().filter(|(_, message)| message.role == "user");
+    let texts = users.filter_map(|(place, message)| Some((place, message.text?.into_owned())));
+    let texts: Vec<(usize, String)> = texts.filter(|(_, text)| !text.trim().is_empty()).collect();
+    let older = texts.len().saturating_sub(USER_MESSAGES);
+    let last = texts.into_iter().enumerate().skip(older).map(|(ordinal, (place, text))| {
+        let key = of_parts([memory.scope.as_str(), session, &ordinal.to_string(), &text]);
+        UserMessage { place, text, key }
+    });
+    last.collect()
 }

@@ -2,10 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::MODELS_BYTES;
 use callwright_common::cache::ByteCache;
-
-/// Cache size in bytes. Clients name models, so their number is unbounded; eviction only forgets a back-off.
-const STATES_BYTES: u64 = 256 * 1024;
 
 /// Number of consecutive unusable results from which on turns are skipped; a single one may be chance.
 const TOLERATED: u32 = 2;
@@ -31,7 +29,7 @@ struct BackoffState {
 impl PlannerBackoff {
     /// Creates an empty cache.
     pub(crate) fn new() -> Self {
-        let states = ByteCache::new(STATES_BYTES, |(owner, model): &(String, String), _| {
+        let states = ByteCache::new(MODELS_BYTES, |(owner, model): &(String, String), _| {
             owner.len() + model.len() + size_of::<Mutex<BackoffState>>()
         });
         Self { states }

@@ -1,6 +1,6 @@
 //! Whether any plan waits for a client.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use callwright_store::{Store, StoreError};
@@ -10,27 +10,20 @@ const VALID_FOR: Duration = Duration::from_millis(250);
 
 /// Whether the store has any waiting plan. Most conversations have a user message behind an answer, and hardly any of
 /// these messages answers the question of a plan: they do not wait for the store.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct WaitingPlans {
-    started: Instant,
-    /// Milliseconds from the start to the last query; 0: there was none.
-    queried: AtomicU64,
-    any: AtomicBool,
+    /// Result and time of the last query.
+    queried: Mutex<Option<(bool, Instant)>>,
 }
 
 impl WaitingPlans {
-    /// Creates the state before the first query.
-    pub(crate) fn new() -> Self {
-        Self { started: Instant::now(), queried: AtomicU64::new(0), any: AtomicBool::new(true) }
-    }
-
     /// Whether any plan may wait.
     pub(crate) async fn any(&self, store: &Store) -> bool {
-        let now = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX).max(1);
-        let queried = self.queried.load(Ordering::Acquire);
-        let valid_for = u64::try_from(VALID_FOR.as_millis()).unwrap_or(u64::MAX);
-        if queried != 0 && now.saturating_sub(queried) < valid_for {
-            return self.any.load(Ordering::Acquire);
+        let known = *self.queried.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((any, at)) = known
+            && at.elapsed() < VALID_FOR
+        {
+            return any;
         }
         let any = match store.has_plans().await {
             Ok(any) => any,
@@ -38,13 +31,16 @@ impl WaitingPlans {
             // The lookup of the plan itself reports the error.
             Err(_) => true,
         };
-        self.any.store(any, Ordering::Release);
-        self.queried.store(now, Ordering::Release);
+        self.note(any);
         any
     }
 
     /// Records that a plan waits now.
     pub(crate) fn added(&self) {
-        self.any.store(true, Ordering::Release);
+        self.note(true);
+    }
+
+    fn note(&self, any: bool) {
+        *self.queried.lock().unwrap_or_else(PoisonError::into_inner) = Some((any, Instant::now()));
     }
 }

@@ -6,25 +6,19 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::pipeline::caches::{RecalledNotes, message_key};
-use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::caches::{RecalledNotes, UserMessage, user_messages};
+use crate::pipeline::query_vectors::message_vector;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
 use callwright_knowledge::experience::{
     AvailableTool, LessonStore, RecallQuery, RecalledLesson, Settings, draw, render_lessons, wording,
 };
-use callwright_openai::ModelRequest;
-use callwright_search::embedding::Vector;
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Stage};
 use callwright_types::memory::{ClientTool, Recalled, Wording};
 use callwright_types::rules::Mode;
 use callwright_types::{Owner, Scope, Tool};
-
-/// Maximum number of user messages, the last ones, that are processed. Prompt caches depend on all messages, but older
-/// notes are evicted anyway.
-const USER_MESSAGES: usize = 64;
 
 /// Maximum characters of a client tool's description that are compared with a request.
 const PURPOSE_CHARS: usize = 400;
@@ -62,42 +56,33 @@ struct PlacedNotes {
 
 /// Returns the lessons of the user messages: cached ones, and new ones for the last message if `may_show` is set.
 async fn notes(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, may_show: bool) -> Vec<PlacedNotes> {
-    let user_messages = user_messages(&turn.request);
-    let session = turn.record.trace.session.as_deref();
-    let skipped = user_messages.len().saturating_sub(USER_MESSAGES);
+    let user_messages = user_messages(&turn.record.trace, &turn.request);
+    let last = user_messages.last().map(|message| message.place);
     let mut notes = Vec::new();
-    for (ordinal, (place, text)) in user_messages.iter().enumerate().skip(skipped) {
-        let is_last = ordinal + 1 == user_messages.len();
-        let key = message_key(scope.as_str(), session, ordinal, text);
+    for UserMessage { place, text, key } in user_messages {
+        let is_last = Some(place) == last;
         let before = pipeline.caches.lessons.get(&key);
         let again = before.is_some();
         let shown = match before {
             Some(shown) => shown,
             None if is_last && may_show => {
-                let shown = Arc::new(look_up(pipeline, turn, offer, scope, text).await);
+                let shown = Arc::new(look_up(pipeline, turn, offer, scope, &text).await);
                 pipeline.caches.lessons.insert(key, Arc::clone(&shown));
                 shown
             }
             None => continue,
         };
-        notes.push(PlacedNotes { place: *place, shown, is_last, again });
+        notes.push(PlacedNotes { place, shown, is_last, again });
     }
     notes
-}
-
-/// Returns the non-empty user messages with their index in the conversation.
-fn user_messages(request: &ModelRequest) -> Vec<(usize, String)> {
-    let messages = request.messages().into_iter().enumerate();
-    let users = messages.filter(|(_, message)| message.role == "user");
-    let user_messages = users.filter_map(|(place, message)| Some((place, message.text?.into_owned())));
-    user_messages.filter(|(_, text)| !text.trim().is_empty()).collect()
 }
 
 /// Finds the lessons for a request, and draws which of them are shown.
 async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope, text: &str) -> RecalledNotes {
     let lesson_store = &turn.learned.lesson_store;
     let tools = tools_in_play(offer, lesson_store, scope);
-    let vector = vector(pipeline, turn, text).await;
+    let chars = lesson_store.settings().query_chars;
+    let vector = message_vector(pipeline, turn, text, chars, Stage::Recall).await;
     let limit = turn.policy.recall.lessons as usize;
     let query = RecallQuery { scope, text, tools: &tools, limit, vector: vector.as_ref() };
     let mut random = fastrand::Rng::new();
@@ -143,14 +128,6 @@ fn note(
 fn offered_tool<'a>(offer: &'a Offer, known: &ClientTool) -> Option<&'a Tool> {
     let tool = offer.tool_set.get(known.name.as_str())?;
     (tool.client() == Some(known)).then_some(&*tool.tool)
-}
-
-/// Returns the vector of the user's message, if lessons have vectors.
-async fn vector(pipeline: &Pipeline, turn: &Turn, text: &str) -> Option<Vector> {
-    let embedder = turn.learned.embedder.as_ref()?;
-    let limit = turn.learned.lesson_store.settings().query_chars;
-    let text: String = text.chars().take(limit).collect();
-    query_vectors(pipeline, embedder, &[text], Stage::Recall).await?.pop()
 }
 
 /// Adds the notes to the draft, and the lessons of the last message to the trace.

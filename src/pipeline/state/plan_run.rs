@@ -5,9 +5,7 @@ use serde_json::Value;
 
 use callwright_judge::scanner::Expectations;
 use callwright_knowledge::planner::progress::{Progress, ProgressStep};
-use callwright_types::{
-    Call, Cost, Outcome, Plan, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep, RepairNote,
-};
+use callwright_types::{Call, Outcome, Plan, PlanNote, PlanResult, PlanStep, RepairNote};
 
 use super::answer::JudgedAnswer;
 use super::run_results::RunResults;
@@ -20,12 +18,8 @@ pub(crate) struct PlanRun {
     pub(crate) waiting: WaitingPlan,
     /// Key under which the plan was stored while it waited for the client.
     pub(crate) found_by: Option<String>,
-    pub(crate) choices: Vec<PlanChoice>,
-    pub(crate) deviations: Vec<PlanDeviation>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) steps: Vec<PlanStep>,
-    /// Cost of plan generation in this turn.
-    pub(crate) cost: Cost,
+    /// Events of this turn, for the trace.
+    pub(crate) note: PlanNote,
 }
 
 /// The stored part of a plan that waits for the client's return.
@@ -59,18 +53,13 @@ impl PlanRun {
     /// Creates a plan run without any progress.
     pub(crate) fn begin(plan: Plan, reason: String) -> Self {
         let progress = Progress::begin(plan);
-        Self::of(WaitingPlan { progress, reason, procedure: None, asked: Vec::new(), unapproved: false })
+        let waiting = WaitingPlan { progress, reason, procedure: None, asked: Vec::new(), unapproved: false };
+        Self { standing: PlanRunState::UnderWay, waiting, found_by: None, note: PlanNote::default() }
     }
 
     /// Creates a plan run from a plan stored under this key.
     pub(crate) fn found(waiting: WaitingPlan, key: String) -> Self {
-        Self { found_by: Some(key), ..Self::of(waiting) }
-    }
-
-    fn of(waiting: WaitingPlan) -> Self {
-        let (choices, deviations, notes, steps) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (found_by, cost) = (None, Cost::default());
-        Self { standing: PlanRunState::UnderWay, waiting, found_by, choices, deviations, notes, steps, cost }
+        Self { standing: PlanRunState::UnderWay, waiting, found_by: Some(key), note: PlanNote::default() }
     }
 
     pub(crate) fn is_under_way(&self) -> bool {
@@ -81,7 +70,7 @@ impl PlanRun {
         self.standing = PlanRunState::Over(result);
         let note = note.into();
         if !note.is_empty() {
-            self.notes.push(note);
+            self.note.notes.push(note);
         }
     }
 
@@ -101,7 +90,7 @@ impl PlanRun {
         }
         let repairs = judged.calls().flat_map(|call| call.repairs.iter().map(RepairNote::from)).collect();
         if !calls.is_empty() {
-            self.steps.push(PlanStep { calls, repairs });
+            self.note.steps.push(PlanStep { calls, repairs });
         }
     }
 
@@ -163,11 +152,7 @@ impl PlanRun {
             procedure: self.waiting.procedure.clone(),
             plan: Some(progress.plan().clone()),
             made,
-            steps: self.steps.clone(),
-            choices: self.choices.clone(),
-            deviations: self.deviations.clone(),
-            notes: self.notes.clone(),
-            cost: self.cost,
+            ..self.note.clone()
         });
     }
 }

@@ -143,7 +143,7 @@ pub(super) fn refused(reason: RefusalReason) -> Trace {
 
 /// Returns a turn whose upstream failed.
 pub(super) fn unanswered(kind: UpstreamFailureKind) -> Trace {
-    let attempt = Attempt::unjudged("first", "default", kind.label(), Usage::default(), 10.0);
+    let attempt = Attempt::unjudged(Purpose::First, "default", kind.label(), Usage::default(), 10.0);
     Trace { attempts: vec![attempt], status: kind.status(), ..turn(60, Verdict::Unguarded) }
 }
 

@@ -116,7 +116,7 @@ pub(super) async fn flow(
 const UNJUDGED_BYTES: usize = 32 * 1024;
 
 /// Maximum wait for more events, or for the end of the connection, after the event that ends an answer of ordered events.
-const AFTER_END: Duration = Duration::from_millis(200);
+pub(super) const AFTER_END: Duration = Duration::from_millis(200);
 
 /// Reading of one stream.
 struct Flow<'a> {

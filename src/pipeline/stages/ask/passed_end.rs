@@ -1,16 +1,12 @@
 //! End of a chat stream that passes through: one finish reason, behind the last delta.
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
+use super::flow::AFTER_END;
 use callwright_openai::{Assembler, Chunk, StreamHead, emit};
 
-/// Maximum time to hold the end of a stream. Some upstreams keep the connection open behind it.
-const MAX_HOLD: Duration = Duration::from_millis(200);
-
-/// Holds a chunk with a finish reason until the next event shows whether it is the last one, or for [`MAX_HOLD`].
+/// Holds a chunk with a finish reason until the next event shows whether it is the last one, or for [`AFTER_END`].
 #[derive(Debug, Default)]
 pub(super) struct PassedEnd {
     /// The chunk, and its event as it came.
@@ -31,7 +27,7 @@ impl PassedEnd {
         }
         if chunk.has_finish() {
             self.ending = Some((chunk, raw));
-            self.held_until = Some(Instant::now() + MAX_HOLD);
+            self.held_until = Some(Instant::now() + AFTER_END);
         } else {
             out.extend_from_slice(&raw);
         }

@@ -144,7 +144,7 @@ mod tests {
 
     use super::*;
     use callwright_common::json::Pointer;
-    use callwright_types::{FaultCode, Usage};
+    use callwright_types::{FaultCode, Purpose, Usage};
 
     fn call(id: &str, name: &str) -> Call {
         Call { id: id.to_owned(), name: name.to_owned(), arguments: format!(r#"{{"by":"{id}"}}"#) }

@@ -18,15 +18,12 @@ use callwright_types::{Call, Owner, ProcedureDraft, Trace};
 /// Maximum number of calls, the last ones. A longer procedure is not worth repeating.
 const MAX_CALLS: usize = 64;
 
-/// Minimum number of calls of a procedure.
-const MIN_CALLS: usize = 2;
-
 /// Returns the procedure that led to the answer; `None` without several dependent calls. It is verified if the proxy
 /// saw a mistake of this turn corrected; otherwise it needs a verdict from outside.
 pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &ChatDraft, is_mended: bool) -> Option<ProcedureDraft> {
     let conversation = draft.conversation();
     let made = made(conversation, &turn.record.trace, offer);
-    if made.len() < MIN_CALLS {
+    if made.len() < 2 {
         return None;
     }
     let tools = used(&made, offer);

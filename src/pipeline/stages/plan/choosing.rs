@@ -68,7 +68,7 @@ pub(super) async fn choose(context: &mut StageContext<'_>, plan_run: &mut PlanRu
     };
     plan_run.waiting.progress.choose(&choice.taker, &choice.from, taken);
     let items = choice.items.len();
-    plan_run.choices.push(PlanChoice { call: choice.taker, from: choice.from, items, taken, by });
+    plan_run.note.choices.push(PlanChoice { call: choice.taker, from: choice.from, items, taken, by });
 }
 
 async fn by_model(
@@ -89,7 +89,7 @@ async fn by_model(
         options: &choice.items,
     };
     let chosen = drawing::choose_item(context, plan_run, &inputs).await;
-    plan_run.notes.extend(chosen.error.map(|error| error.to_string()));
+    plan_run.note.notes.extend(chosen.error.map(|error| error.to_string()));
     chosen.index
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::planner::generation::{
-    ChoiceInputs, ChoiceResult, GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanNeed,
-    PresentPlan, Renewal, choose, generate_from_template, need, regenerate,
+    ChoiceInputs, ChoiceResult, GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanNeed, choose,
+    generate_from_template, need,
 };
 use callwright_knowledge::planner::producers::RequestScores;
 use callwright_knowledge::planner::when::{EvidentlySupplied, needless_question};
@@ -40,9 +40,6 @@ impl PlanSketch<'_> {
     }
 }
 
-/// Maximum number of requests for the question whether a plan is needed: the question and one repair.
-const NEED_REQUESTS: u64 = 2;
-
 /// Whether the planning model reports that the request takes a chain of calls.
 pub(super) async fn is_chain(context: &mut StageContext<'_>, sketch: &PlanSketch<'_>) -> bool {
     let model = MeteredModel::new(context, Purpose::Plan);
@@ -50,7 +47,8 @@ pub(super) async fn is_chain(context: &mut StageContext<'_>, sketch: &PlanSketch
         return false;
     }
     let mut settings = remaining_limits(context, Cost::default());
-    settings.requests = settings.requests.min(NEED_REQUESTS);
+    // The question and one repair.
+    settings.requests = settings.requests.min(2);
     let PlanNeed { is_chain, error, .. } = need(&sketch.inputs(), &model, &settings).await;
     if let Some(error) = error {
         tracing::debug!(%error, "the planning model does not report whether a plan is needed");
@@ -94,7 +92,7 @@ pub(super) async fn begin(
     };
     let reason = reason.in_words(&plan);
     let mut plan_run = PlanRun::begin(plan, reason);
-    (plan_run.cost, plan_run.notes) = (cost, notes);
+    (plan_run.note.cost, plan_run.note.notes) = (cost, notes);
     if let Some(procedure) = procedure {
         plan_run.waiting.procedure = Some(procedure.id.clone());
     }
@@ -128,29 +126,6 @@ fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Op
     context.pipeline.caches.planner_backoff.report(context.turn.tenant(), model.name(), is_usable);
 }
 
-/// Generates a part of the plan again; `mends` is whether a call had failed.
-///
-/// # Errors
-/// [`GenerationError`] if there is no plan any more.
-pub(super) async fn renew(
-    context: &mut StageContext<'_>,
-    plan_run: &mut PlanRun,
-    sketch: &PlanSketch<'_>,
-    renewal: Renewal<'_>,
-    mends: bool,
-) -> Result<(), GenerationError> {
-    let (plan, executed) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.answered_calls());
-    let present = PresentPlan { plan: &plan, executed: &executed };
-    let model = MeteredModel::new(context, Purpose::Plan);
-    let settings = remaining_limits(context, plan_run.cost);
-    let drawn = regenerate(&sketch.inputs(), &present, &renewal, &model, &settings).await;
-    plan_run.cost.add(model.charge(context));
-    let GenerationOutcome { result, notes, .. } = drawn;
-    plan_run.notes.extend(notes);
-    plan_run.waiting.progress.replace(result?, mends);
-    Ok(())
-}
-
 /// Requests the choice of a list item from the model.
 pub(super) async fn choose_item(
     context: &mut StageContext<'_>,
@@ -158,9 +133,9 @@ pub(super) async fn choose_item(
     inputs: &ChoiceInputs<'_>,
 ) -> ChoiceResult {
     let model = MeteredModel::new(context, Purpose::Plan);
-    let settings = remaining_limits(context, plan_run.cost);
+    let settings = remaining_limits(context, plan_run.note.cost);
     let chosen = choose(inputs, &model, &settings).await;
-    plan_run.cost.add(model.charge(context));
+    plan_run.note.cost.add(model.charge(context));
     chosen
 }
 
@@ -177,7 +152,7 @@ pub(super) fn result_of(undrawn: &GenerationError) -> PlanResult {
 }
 
 /// Returns the limits of the next model requests, after requests of this cost.
-fn remaining_limits(context: &StageContext<'_>, cost: Cost) -> GenerationSettings {
+pub(super) fn remaining_limits(context: &StageContext<'_>, cost: Cost) -> GenerationSettings {
     let mut settings = GenerationSettings::within(&context.turn.policy.limits);
     settings.requests = settings.requests.saturating_sub(cost.requests);
     settings.tokens = settings.tokens.saturating_sub(cost.tokens());

@@ -2,10 +2,11 @@
 
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::PlanContext;
-use callwright_knowledge::planner::generation::{GenerationError, Renewal};
-use callwright_types::{PlanResult, Speaker};
+use callwright_knowledge::planner::generation::{GenerationError, PresentPlan, Renewal, regenerate};
+use callwright_types::{PlanResult, Purpose, Speaker};
 
-use super::drawing::{self, PlanSketch};
+use super::drawing::{PlanSketch, remaining_limits, result_of};
+use super::metered::MeteredModel;
 use super::stage_context::StageContext;
 
 /// Regenerates a call that failed or cannot be made, at most as often as the limit of dynamic feedback rounds.
@@ -16,12 +17,12 @@ pub(super) async fn mend(context: &mut StageContext<'_>, plan_run: &mut PlanRun,
     let before = plan_run.waiting.progress.plan().clone();
     let labels = [label];
     match renew(context, plan_run, Renewal::Calls { labels: &labels }, true).await {
-        Err(undrawn) => plan_run.end(drawing::result_of(&undrawn), format!("{why}; {undrawn}")),
+        Err(undrawn) => plan_run.end(result_of(&undrawn), format!("{why}; {undrawn}")),
         // The same call would fail again.
         Ok(()) if *plan_run.waiting.progress.plan() == before => {
             plan_run.end(PlanResult::GivenUp, format!("{why}, and there is no alternative"));
         }
-        Ok(()) => plan_run.notes.push(why),
+        Ok(()) => plan_run.note.notes.push(why),
     }
 }
 
@@ -42,5 +43,13 @@ pub(super) async fn renew(
     let request = last.map_or("", |message| message.text.as_str());
     let scores = tools.analyse(context.pipeline, context.turn, request).await;
     let sketch = PlanSketch { tools: &tools, scores: &scores, conversation: &conversation, outline: &[] };
-    drawing::renew(context, plan_run, &sketch, renewal, mends).await
+    let (plan, executed) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.answered_calls());
+    let present = PresentPlan { plan: &plan, executed: &executed };
+    let model = MeteredModel::new(context, Purpose::Plan);
+    let settings = remaining_limits(context, plan_run.note.cost);
+    let drawn = regenerate(&sketch.inputs(), &present, &renewal, &model, &settings).await;
+    plan_run.note.cost.add(model.charge(context));
+    plan_run.note.notes.extend(drawn.notes);
+    plan_run.waiting.progress.replace(drawn.result?, mends);
+    Ok(())
 }

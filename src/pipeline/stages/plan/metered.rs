@@ -8,7 +8,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, milliseconds};
-use callwright_knowledge::planner::generation::{PlanningModel, PlanningModelError, Question, Reply};
 use callwright_openai::Role;
 use callwright_types::trace::Attempt;
 use callwright_types::{Cost, Purpose, Usage};
@@ -103,27 +102,6 @@ fn planning_model(pipeline: &Pipeline, turn: &Turn) -> (Arc<Upstream>, String) {
             (pipeline.upstream(upstream), model.to_owned())
         }
         None => (turn.upstream.clone(), turn.model.clone()),
-    }
-}
-
-impl PlanningModel for MeteredModel {
-    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
-        Box::pin(async move {
-            let started = Instant::now();
-            let asked =
-                self.in_time(PlanningModel::query(&self.model, question)).await.map_err(PlanningModelError).flatten();
-            match &asked {
-                Ok(reply) => {
-                    let prompt_tokens = reply.prompt_tokens.unwrap_or_default();
-                    let completion_tokens = reply.completion_tokens.unwrap_or_default();
-                    let total_tokens = prompt_tokens.saturating_add(completion_tokens);
-                    let usage = Usage { prompt_tokens, completion_tokens, total_tokens, cached_tokens: 0 };
-                    self.note("success", reply.requests, usage, started.elapsed());
-                }
-                Err(_) => self.note("other", 1, Usage::default(), started.elapsed()),
-            }
-            asked
-        })
     }
 }
 

@@ -64,9 +64,6 @@ pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mu
     begun.flatten()
 }
 
-/// Minimum number of missing inputs without a clear source for which an outline is made (`procedures: auto`).
-const LACKING: usize = 2;
-
 /// Whether a plan or past procedures can be used. Requires tools, an unrestricted tool choice and a single
 /// conversation. In the legacy form, calls have no ids by which a plan could be found.
 fn may_plan(turn: &Turn, offering: &Offering) -> bool {
@@ -167,7 +164,7 @@ async fn needed(
         PlanMode::Off | PlanMode::Always => always,
         PlanMode::Ask | PlanMode::Auto => reason(&sketch),
     };
-    (reason, has_past && unsupplied_keys(&sketch.inputs()) >= LACKING)
+    (reason, has_past && unsupplied_keys(&sketch.inputs()) > 1)
 }
 
 /// Returns why the request needs a plan; `None` if it needs none.

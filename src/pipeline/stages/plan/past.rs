@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::pipeline::caches::PlanOutline;
-use crate::pipeline::query_vectors::query_vectors;
+use crate::pipeline::query_vectors::message_vector;
 use crate::pipeline::state::Turn;
 use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::experience::{Settings, draw};
 use callwright_knowledge::planner::generation::Tools;
 use callwright_knowledge::procedures::workflow::{Budget, OutlineRequest, ProcedureLookup, outline};
 use callwright_knowledge::procedures::{ProcedureQuery, template};
-use callwright_search::embedding::Vector;
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Stage};
 use callwright_types::memory::{Fingerprint, Recalled};
@@ -51,7 +50,8 @@ impl Past {
         request: &str,
     ) -> Option<Arc<Procedure>> {
         let started = Instant::now();
-        let vector = vector(context, request).await;
+        let (turn, chars) = (&*context.turn, context.turn.learned.library.settings().request_chars);
+        let vector = message_vector(context.pipeline, turn, request, chars, Stage::Plan).await;
         let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint);
         let query =
             ProcedureQuery { scope: &self.scope, text: request, vector: vector.as_ref(), is_available: &in_play };
@@ -163,11 +163,4 @@ impl Lot {
         let (withheld, chance) = draw(&self.settings, tally, &mut random);
         Recalled { id: id.to_owned(), again: false, withheld, chance }
     }
-}
-
-/// Returns the vector of the user's message, if procedures have vectors.
-async fn vector(context: &StageContext<'_>, text: &str) -> Option<Vector> {
-    let memory = &context.turn.learned;
-    let text: String = text.chars().take(memory.library.settings().request_chars).collect();
-    query_vectors(context.pipeline, memory.embedder.as_ref()?, &[text], Stage::Plan).await?.pop()
 }

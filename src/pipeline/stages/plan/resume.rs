@@ -18,9 +18,6 @@ use super::keep::{ended, question_key};
 use super::mending::renew;
 use super::stage_context::StageContext;
 
-/// Maximum number of messages, the last ones, that are searched for calls of a plan.
-const LOOKED_BACK: usize = 64;
-
 /// Maximum number of plans per conversation that are looked up.
 const MAX_PLANS: usize = 16;
 
@@ -42,7 +39,7 @@ pub(super) async fn resume(context: &mut StageContext<'_>) -> Option<PlanRun> {
     let plan = plan_run.waiting.progress.plan();
     context.offer(plan.nodes().iter().map(|node| node.tool.as_str()));
     let offer = context.offering.offer.clone();
-    plan_run.deviations = plan_run.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
+    plan_run.note.deviations = plan_run.waiting.progress.follow(&returned.seen, |tool| !offer.is_proxys(tool));
     if plan_run.waiting.progress.plan().finals().is_empty() {
         return dropped(context, plan_run, &returned).await;
     }
@@ -53,7 +50,7 @@ pub(super) async fn resume(context: &mut StageContext<'_>) -> Option<PlanRun> {
         return None;
     }
     if returned.client_answered {
-        plan_run.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
+        plan_run.note.deviations.push(PlanDeviation { kind: DeviationKind::AnsweredItself, call: String::new() });
         return dropped(context, plan_run, &returned).await;
     }
     if returned.is_answer && !plan_run.waiting.unapproved {
@@ -92,9 +89,9 @@ async fn answered(context: &mut StageContext<'_>, plan_run: &mut PlanRun) {
 async fn spoken(context: &mut StageContext<'_>, plan_run: &mut PlanRun) {
     let before = plan_run.waiting.progress.plan().clone();
     match renew(context, plan_run, Renewal::Goals, false).await {
-        Ok(()) => plan_run.deviations.extend(changed_goals(&before, plan_run.waiting.progress.plan())),
+        Ok(()) => plan_run.note.deviations.extend(changed_goals(&before, plan_run.waiting.progress.plan())),
         Err(GenerationError::NoTool) => {
-            plan_run.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
+            plan_run.note.deviations.push(PlanDeviation { kind: DeviationKind::GoalDropped, call: String::new() });
             plan_run.end(PlanResult::Dropped, "");
         }
         Err(undrawn) => plan_run.end(result_of(&undrawn), undrawn.to_string()),
@@ -147,9 +144,9 @@ fn read(pipeline: &Pipeline, row: &PlanRow) -> Option<WaitingPlan> {
 /// Returns the handles of plans whose calls the conversation may contain, latest first.
 fn handles(messages: &[MessageView<'_>]) -> Vec<String> {
     let mut handles: Vec<String> = Vec::new();
-    let calls = messages.iter().rev().take(LOOKED_BACK).flat_map(|message| message.calls.iter());
+    let calls = messages.iter().rev().flat_map(|message| message.calls.iter());
     for handle in calls.filter_map(|call| ids::handle_of(&call.id)) {
-        if !handles.iter().any(|known| known == handle) {
+        if handles.len() < MAX_PLANS && !handles.iter().any(|known| known == handle) {
             handles.push(handle.to_owned());
         }
     }

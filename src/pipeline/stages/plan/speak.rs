@@ -32,33 +32,16 @@ pub(super) async fn speak(
     }
     plan_run.note(context.turn);
     let mut completion = answer?;
-    let (prompt_tokens, completion_tokens) = (plan_run.cost.prompt_tokens, plan_run.cost.completion_tokens);
+    let (prompt_tokens, completion_tokens) = (plan_run.note.cost.prompt_tokens, plan_run.note.cost.completion_tokens);
     completion.set_usage(Usage {
         prompt_tokens,
         completion_tokens,
-        total_tokens: plan_run.cost.tokens(),
+        total_tokens: plan_run.note.cost.tokens(),
         cached_tokens: 0,
     });
     let kind = if context.turn.request.is_stream() { "text/event-stream" } else { "application/json" };
     context.turn.answer_headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     Some(completion)
-}
-
-/// The next step, without borrows from the plan.
-enum Move {
-    /// Label of the call to regenerate, and the reason.
-    Mend(String, String),
-    Ask(Vec<MissingPlanInput>),
-    Call(Vec<ReadyCall>),
-    Choose(ItemChoice),
-    End(PlanResult, &'static str),
-}
-
-/// A missing input.
-struct MissingPlanInput {
-    tool: String,
-    argument: String,
-    question: String,
 }
 
 /// A call that can be made.
@@ -68,65 +51,62 @@ struct ReadyCall {
     arguments: Map<String, Value>,
 }
 
-fn next(plan_run: &PlanRun) -> Move {
-    let owned = str::to_owned;
-    match plan_run.waiting.progress.next() {
-        ProgressStep::Failed(node) => Move::Mend(node.label.clone(), format!("{} failed", node.tool)),
-        ProgressStep::Absent(node, from) => {
-            let place = if from.output.is_root() { "anything" } else { from.output.as_str() };
-            Move::Mend(node.label.clone(), format!("{} did not answer with {place}", from.node))
-        }
-        ProgressStep::RequestInputs(missing) => {
-            let missing = missing.into_iter().map(|input| MissingPlanInput {
-                tool: input.node.tool.clone(),
-                argument: owned(input.argument),
-                question: owned(input.question),
-            });
-            Move::Ask(missing.collect())
-        }
-        ProgressStep::Calls(ready) => {
-            let ready = ready.into_iter().map(|ready| ReadyCall {
-                label: ready.node.label.clone(),
-                tool: ready.node.tool.clone(),
-                arguments: ready.arguments,
-            });
-            Move::Call(ready.collect())
-        }
-        ProgressStep::Choose(options) => Move::Choose(ItemChoice::of(options)),
-        ProgressStep::Wait => Move::End(PlanResult::GivenUp, "some of its calls were not answered"),
-        ProgressStep::Done => Move::End(PlanResult::Complete, ""),
-    }
-}
-
 /// Runs one step: answers, advances the plan, or ends it.
 async fn step(context: &mut StageContext<'_>, plan_run: &mut PlanRun) -> Option<Completion> {
-    match next(plan_run) {
-        Move::Ask(missing) => return ask(context, plan_run, missing),
-        Move::Call(ready) => return call(context, plan_run, ready),
-        Move::Mend(label, why) => mend(context, plan_run, label, why).await,
-        Move::Choose(choice) => choosing::choose(context, plan_run, choice).await,
-        Move::End(result, note) => plan_run.end(result, note),
+    let next = plan_run.waiting.progress.next();
+    match next {
+        ProgressStep::Failed(node) => {
+            let (label, why) = (node.label.clone(), format!("{} failed", node.tool));
+            mend(context, plan_run, label, why).await;
+        }
+        ProgressStep::Absent(node, from) => {
+            let place = if from.output.is_root() { "anything" } else { from.output.as_str() };
+            let (label, why) = (node.label.clone(), format!("{} did not answer with {place}", from.node));
+            mend(context, plan_run, label, why).await;
+        }
+        ProgressStep::RequestInputs(missing) => {
+            let questions: Vec<&str> = missing.iter().map(|input| input.question).collect();
+            let text = feedback::missing_inputs(&questions);
+            let inputs = missing.iter().map(|input| (input.node.tool.clone(), input.argument.to_owned())).collect();
+            return ask(context, plan_run, &text, inputs);
+        }
+        ProgressStep::Calls(ready) => {
+            let ready = ready.into_iter().map(|ready| {
+                let (label, tool) = (ready.node.label.clone(), ready.node.tool.clone());
+                ReadyCall { label, tool, arguments: ready.arguments }
+            });
+            let ready = ready.collect();
+            return call(context, plan_run, ready);
+        }
+        ProgressStep::Choose(options) => {
+            let choice = ItemChoice::of(options);
+            choosing::choose(context, plan_run, choice).await;
+        }
+        ProgressStep::Wait => plan_run.end(PlanResult::GivenUp, "some of its calls were not answered"),
+        ProgressStep::Done => plan_run.end(PlanResult::Complete, ""),
     }
     None
 }
 
 /// Returns one question for all missing inputs. Gives the plan up if an input was requested before, or if the client
 /// requires a call or a JSON answer.
-fn ask(context: &StageContext<'_>, plan_run: &mut PlanRun, missing: Vec<MissingPlanInput>) -> Option<Completion> {
+fn ask(
+    context: &StageContext<'_>,
+    plan_run: &mut PlanRun,
+    question: &str,
+    inputs: Vec<(String, String)>,
+) -> Option<Completion> {
     let request = &context.turn.request;
     if request.tool_choice() != ToolChoice::Auto || request.requires_json() {
         plan_run.end(PlanResult::GivenUp, "an input is missing, and the client does not accept a question");
         return None;
     }
-    let questions: Vec<&str> = missing.iter().map(|missing| missing.question.as_str()).collect();
-    let text = feedback::missing_inputs(&questions);
-    let asked: Vec<(String, String)> = missing.into_iter().map(|missing| (missing.tool, missing.argument)).collect();
-    if asked.iter().any(|input| plan_run.waiting.asked.contains(input)) {
+    if inputs.iter().any(|input| plan_run.waiting.asked.contains(input)) {
         plan_run.end(PlanResult::GivenUp, "an input is still missing after a question to the user");
         return None;
     }
-    plan_run.waiting.asked.extend(asked);
-    Some(Completion::of_text(context.turn.request.protocol(), &context.turn.record.trace.model, &text))
+    plan_run.waiting.asked.extend(inputs);
+    Some(Completion::of_text(request.protocol(), &context.turn.record.trace.model, question))
 }
 
 /// Returns the ready calls: the proxy's own, or without any the client's, because only the client can continue then.

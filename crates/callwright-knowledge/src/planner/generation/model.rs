@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::settings::GenerationSettings;
 use callwright_openai::Role;
-use callwright_upstream::{Answered, Manner, TextModel};
+use callwright_upstream::{Answered, Manner, TextSource};
 
 /// Model that generates plans.
 pub trait PlanningModel: fmt::Debug + Send + Sync {
@@ -77,12 +77,12 @@ pub struct Reply {
 #[error("the request to the model failed: {0}")]
 pub struct PlanningModelError(pub String);
 
-impl PlanningModel for TextModel {
+impl<T: TextSource> PlanningModel for T {
     fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
         Box::pin(async move {
             let requests = Some(question.requests);
             let manner = Manner { temperature: question.temperature, form: Some(&question.form), requests };
-            let exchange = Self::ask(self, &question.messages, manner).await;
+            let exchange = self.ask(&question.messages, manner).await;
             let answer = exchange.answered.map_err(PlanningModelError)?;
             let (prompt_tokens, completion_tokens) =
                 exchange.usage.map(|usage| (usage.prompt_tokens, usage.completion_tokens)).unzip();
