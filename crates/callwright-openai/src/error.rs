@@ -21,6 +21,11 @@ pub struct ErrorBody {
 }
 
 impl ErrorBody {
+    /// Creates an error that no field of the request caused.
+    pub fn new(kind: &str, code: &str, message: impl Into<String>) -> Self {
+        Self { message: message.into(), kind: kind.to_owned(), param: None, code: Some(code.to_owned()) }
+    }
+
     /// Returns the JSON text.
     pub fn to_bytes(&self) -> Bytes {
         let Self { message, kind, param, code } = self;
@@ -38,6 +43,13 @@ pub struct RequestError {
     pub param: Option<String>,
     /// Stable identifier of the error, if it has one.
     pub code: Option<String>,
+}
+
+impl RequestError {
+    /// Creates an error that the field `param` of the request caused.
+    pub fn new(param: &str, code: &str, message: impl Into<String>) -> Self {
+        Self { message: message.into(), param: Some(param.to_owned()), code: Some(code.to_owned()) }
+    }
 }
 
 impl From<RequestError> for ErrorBody {

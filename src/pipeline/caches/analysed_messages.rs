@@ -26,13 +26,13 @@ enum MessageAnalysis {
 /// Cache of analysed messages. It belongs to one catalog and its documentation. Clones share one cache.
 #[derive(Debug, Clone)]
 pub(crate) struct AnalysisCache {
-    cache: ByteCache<[u8; 32], MessageAnalysis>,
+    cache: ByteCache<String, MessageAnalysis>,
 }
 
 impl AnalysisCache {
     /// Creates a cache of about this many bytes.
     pub(crate) fn new(bytes: u64) -> Self {
-        Self { cache: ByteCache::new(bytes, |_, found| weight(found)) }
+        Self { cache: ByteCache::new(bytes, |key: &String, found| key.len() + weight(found)) }
     }
 
     /// Returns the cache usage.
@@ -43,7 +43,7 @@ impl AnalysisCache {
     /// Returns the rule by which the message of `key` reports a failure, from the cache or from `look`.
     pub(crate) async fn rule_or(
         &self,
-        key: [u8; 32],
+        key: String,
         find: impl Future<Output = Option<&'static str>>,
     ) -> Option<&'static str> {
         if let Some(MessageAnalysis::Rule(rule)) = self.cache.get(&key) {
@@ -55,16 +55,16 @@ impl AnalysisCache {
     }
 
     /// Returns the cached explanation of the failure of `key`.
-    pub(crate) fn failure(&self, key: [u8; 32]) -> Option<ExplainedFailure> {
-        match self.cache.get(&key) {
+    pub(crate) fn failure(&self, key: &str) -> Option<ExplainedFailure> {
+        match self.cache.get(key) {
             Some(MessageAnalysis::Failure(failure)) => Some(failure),
             _ => None,
         }
     }
 
     /// Caches the explanation of the failure of `key`.
-    pub(crate) fn remember(&self, key: [u8; 32], failure: &ExplainedFailure) {
-        self.cache.insert(key, MessageAnalysis::Failure(failure.clone()));
+    pub(crate) fn remember(&self, key: &str, failure: &ExplainedFailure) {
+        self.cache.insert(key.to_owned(), MessageAnalysis::Failure(failure.clone()));
     }
 }
 

@@ -22,87 +22,70 @@ use callwright_types::{ApprovalNote, ApprovalStatus, Outcome, Refusal, RefusalRe
 /// Number of hash digits of a client's key that identify the client to people.
 const CLIENT_LETTERS: usize = 8;
 
-/// Result of the approval check of a call.
+/// A queued approval request, whose decision is awaited until the deadline.
 #[derive(Debug)]
-pub(super) enum ApprovalCheck {
-    /// The call may be executed.
-    NotNeeded,
-    /// An approval request is queued; the decision is awaited until the deadline.
-    Queued(ApprovalNote, Instant),
-    /// The call is not executed.
-    Settled(Outcome),
-}
-
-/// Final result for a call after all waiting.
-#[derive(Debug)]
-pub(super) enum ApprovalDecision {
-    /// The call may be executed; no approval was necessary.
-    NotNeeded,
-    /// The call may be executed with this approval.
-    Approved(ApprovalNote),
-    /// The call is not executed.
-    Settled(Outcome),
+pub(super) struct QueuedApproval {
+    note: ApprovalNote,
+    deadline: Instant,
 }
 
 /// Queues an approval request for a call if policy requires one.
-pub(super) async fn approve(pipeline: &Pipeline, turn: &Turn, context: CallContext<'_>) -> ApprovalCheck {
+///
+/// # Errors
+/// The outcome of a call that must not be executed.
+pub(super) async fn approve(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    context: CallContext<'_>,
+) -> Result<Option<QueuedApproval>, Box<Outcome>> {
     let CallContext { call, operation, toolset, rules, .. } = context;
     let application = match pipeline.executor.clear(context).await {
-        Clearance::Free => return ApprovalCheck::NotNeeded,
-        Clearance::Settled(outcome) => return ApprovalCheck::Settled(outcome),
+        Clearance::Free => return Ok(None),
+        Clearance::Settled(outcome) => return Err(outcome.into()),
         Clearance::Needed(application) => application,
     };
-    let patience = match patience(turn, &rules.approval) {
-        Ok(patience) => patience,
-        Err(message) => return ApprovalCheck::Settled(unavailable(message)),
-    };
+    let patience = patience(turn, &rules.approval).map_err(unavailable)?;
     let largest = pipeline.settings.max_approval_bytes;
     if application.target.len() + application.arguments.len() > largest {
         let message = format!("it is too large for an approval request (pipeline.max_approval_bytes is {largest})");
-        return ApprovalCheck::Settled(unavailable(message));
+        return Err(unavailable(message));
     }
     let most = pipeline.settings.max_pending_approvals;
     let mut secrets = SecretValues::default();
     secrets.note(&call.tool().tool.parameters, &Value::Object(call.arguments().clone()));
     let question = question(turn, *application, operation, toolset, patience, &secrets);
-    match pipeline.approvals.request(&question, most).await {
-        Ok(QueueResult::Queued(note) | QueueResult::Existing(note)) => {
-            ApprovalCheck::Queued(note, Instant::now() + patience)
+    match pipeline.approvals.request(&question, most).await.map_err(|error| unasked(&error))? {
+        QueueResult::Queued(note) | QueueResult::Existing(note) => {
+            Ok(Some(QueuedApproval { note, deadline: Instant::now() + patience }))
         }
-        Ok(QueueResult::Full) => {
+        QueueResult::Full => {
             let message = format!("a person has to approve it, but {most} calls are already waiting for approval");
-            ApprovalCheck::Settled(unavailable(message))
+            Err(unavailable(message))
         }
-        Err(error) => ApprovalCheck::Settled(unasked(&error)),
     }
 }
 
-/// Returns the decision on a call. Waits for a pending approval in `wait` mode.
-pub(super) async fn decision(pipeline: &Pipeline, turn: &Turn, check: ApprovalCheck) -> ApprovalDecision {
-    let (note, deadline) = match check {
-        ApprovalCheck::NotNeeded => return ApprovalDecision::NotNeeded,
-        ApprovalCheck::Settled(outcome) => return ApprovalDecision::Settled(outcome),
-        ApprovalCheck::Queued(note, deadline) => (note, deadline),
-    };
-    let waits = turn.policy.execute.approval.mode == ApprovalMode::Wait;
-    let note = match note.status {
-        ApprovalStatus::Pending if waits => {
-            match pipeline.approvals.decision(&note.id, deadline, &turn.cancelled).await {
-                Ok(note) => note,
-                Err(error) => return ApprovalDecision::Settled(unasked(&error)),
-            }
-        }
-        _ => note,
-    };
+/// Returns the approval of a call, once it is decided. Waits for a pending one in `wait` mode.
+///
+/// # Errors
+/// The outcome of a call that must not be executed.
+pub(super) async fn decision(
+    pipeline: &Pipeline,
+    turn: &Turn,
+    QueuedApproval { mut note, deadline }: QueuedApproval,
+) -> Result<ApprovalNote, Box<Outcome>> {
+    if note.status == ApprovalStatus::Pending && turn.policy.execute.approval.mode == ApprovalMode::Wait {
+        let decision = pipeline.approvals.decision(&note.id, deadline, &turn.cancelled).await;
+        note = decision.map_err(|error| unasked(&error))?;
+    }
     if note.status != ApprovalStatus::Approved {
-        return ApprovalDecision::Settled(Outcome::Unapproved(note));
+        return Err(Outcome::Unapproved(note).into());
     }
     // Nothing new starts after the client disconnects: the approval stays valid for its return.
     if turn.cancelled.is_cancelled() {
-        let refusal = Refusal::new(RefusalReason::ClientGone, "the client went away");
-        return ApprovalDecision::Settled(refusal.into());
+        return Err(refused(RefusalReason::ClientGone, "the client went away"));
     }
-    ApprovalDecision::Approved(note)
+    Ok(note)
 }
 
 /// Returns the time to wait for the decision.
@@ -167,10 +150,15 @@ fn client(turn: &Turn, tenant: &str) -> String {
     if kept_key::client_key(&turn.headers).is_some() { format!("key-{letters}") } else { "no key".to_owned() }
 }
 
-fn unasked(error: &StoreError) -> Outcome {
+fn unasked(error: &StoreError) -> Box<Outcome> {
     unavailable(format!("a person has to approve it, but the approval request failed: {error}"))
 }
 
-fn unavailable(message: String) -> Outcome {
-    Refusal::new(RefusalReason::ApprovalUnavailable, message).into()
+fn unavailable(message: String) -> Box<Outcome> {
+    refused(RefusalReason::ApprovalUnavailable, message)
+}
+
+/// Returns the outcome of a call that is not executed for this reason.
+pub(super) fn refused(reason: RefusalReason, message: impl Into<String>) -> Box<Outcome> {
+    Box::new(Refusal::new(reason, message).into())
 }

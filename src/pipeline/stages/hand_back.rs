@@ -106,12 +106,5 @@ pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> V
 
 /// Returns the text of a successful outcome for the model.
 fn succeeded(outcome: &Outcome, limit: usize) -> String {
-    match outcome {
-        Outcome::Answered(answer) => feedback::answer::shown(answer, limit),
-        Outcome::Unreachable { .. }
-        | Outcome::Unknown { .. }
-        | Outcome::Refused(_)
-        | Outcome::Unauthorised { .. }
-        | Outcome::Unapproved(_) => String::new(),
-    }
+    if let Outcome::Answered(answer) = outcome { feedback::answer::shown(answer, limit) } else { String::new() }
 }

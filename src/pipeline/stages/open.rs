@@ -38,8 +38,8 @@ const POLICY_HEADER: &str = "x-callwright-policy";
 const DEBUG_HEADER: &str = "x-callwright-debug";
 /// Maximum characters of a session name from a header.
 const SESSION_CHARS: usize = 200;
-/// `Retry-After` in seconds for requests that were refused under load.
-const SHED_RETRY_SECONDS: u32 = 1;
+/// `Retry-After` in seconds for requests that were refused under load, or for whose answer there was no memory.
+pub(super) const OVERLOAD_RETRY_SECONDS: u64 = 2;
 /// Length in bytes of the hash that names a session.
 const SESSION_HASH_BYTES: usize = 16;
 
@@ -92,39 +92,35 @@ pub(crate) fn open(
 ) -> Result<Box<Turn>, Box<TurnRefusal>> {
     let TurnRequest { protocol, endpoint, deployment, query, caller, mut headers, body, arrived, record_bodies } =
         *request;
-    let mut chat =
-        ModelRequest::parse(protocol, body).map_err(|error| refuse(StatusCode::BAD_REQUEST, error.into()))?;
+    let mut chat = ModelRequest::parse(protocol, body).map_err(invalid)?;
     if let Some(model) = &deployment {
         chat.set_model(model);
     }
     let name = chat.model().to_owned();
     let alias = pipeline.aliases.get(&name).cloned();
     let settings = alias.clone().unwrap_or_default();
-    let policy = pipeline.policies.load().resolve(&facts(&name, alias.as_ref(), caller.as_deref(), &headers)).map_err(
-        |error| {
-            let error = RequestError {
-                message: error.to_string(),
-                param: Some(POLICY_HEADER.to_owned()),
-                code: Some("policy_not_selectable".to_owned()),
-            };
-            refuse(StatusCode::BAD_REQUEST, error.into())
-        },
-    )?;
+    let facts = facts(&name, alias.as_ref(), caller.as_deref(), &headers);
+    let policy = pipeline
+        .policies
+        .load()
+        .resolve(&facts)
+        .map_err(|error| invalid(RequestError::new(POLICY_HEADER, "policy_not_selectable", error.to_string())))?;
     let policy = pipeline.switch.in_force(policy);
     let is_background = chat.is_background();
     if is_background && refuses_background(&policy, caller.as_deref()) {
-        return Err(refuse(StatusCode::BAD_REQUEST, background_refused(&policy).into()));
+        return Err(invalid(background_refused(&policy)));
     }
     // A response in the background has no output yet.
     let policy = if is_background { unguarded(&policy) } else { policy };
     if policy.mode == Mode::Guard && recovers_without_thread(&chat, &headers) {
-        return Err(refuse(StatusCode::BAD_REQUEST, thread_unsupported().into()));
+        let message = "the proxy does not support threads with tools that it judges; send the request without `thread`";
+        return Err(invalid(RequestError::new("thread", THREAD_UNSUPPORTED, message)));
     }
     let tenant = tenant(&caller, &headers);
     let session = session(&caller, &headers, &chat);
     let mut fallbacks = route(pipeline, &name, &settings, session.as_deref(), &chat);
     if let Some(error) = no_upstream(&fallbacks, protocol) {
-        return Err(refuse(StatusCode::BAD_REQUEST, error.into()));
+        return Err(invalid(error));
     }
     fallbacks.retain(|(upstream, _)| upstream.settings().serves(protocol));
     let (upstream, model) = fallbacks.pop_front().unwrap_or_else(|| (pipeline.upstream(""), name.clone()));
@@ -250,15 +246,6 @@ fn recovers_without_thread(chat: &ModelRequest, headers: &HeaderMap) -> bool {
         && helpers.flat_map(|names| names.split(',')).any(|name| name.trim() == TOOL_RUNNER)
 }
 
-fn thread_unsupported() -> RequestError {
-    RequestError {
-        message: "the proxy does not support threads with tools that it judges; send the request without `thread`"
-            .to_owned(),
-        param: Some("thread".to_owned()),
-        code: Some(THREAD_UNSUPPORTED.to_owned()),
-    }
-}
-
 /// Whether a policy refuses a response in the background, which would leave its guard.
 fn refuses_background(policy: &Policy, known: Option<&KnownKey>) -> bool {
     let is_bound = known.is_some_and(|known| !known.key().policy.is_empty());
@@ -271,15 +258,12 @@ fn refuses_background(policy: &Policy, known: Option<&KnownKey>) -> bool {
 }
 
 fn background_refused(policy: &Policy) -> RequestError {
-    RequestError {
-        message: format!(
-            "the policy `{}` does not permit responses in the background, which it cannot judge: send the request without \
+    let message = format!(
+        "the policy `{}` does not permit responses in the background, which it cannot judge: send the request without \
              `background`; the proxy's operator can also set `background: unguarded` in the policy",
-            policy.name
-        ),
-        param: Some("background".to_owned()),
-        code: Some("background_not_allowed".to_owned()),
-    }
+        policy.name
+    );
+    RequestError::new("background", "background_not_allowed", message)
 }
 
 /// Returns a policy that validates nothing.
@@ -294,15 +278,12 @@ fn no_upstream(targets: &VecDeque<(Arc<Upstream>, String)>, protocol: Protocol) 
         return None;
     }
     let name = first.name();
-    Some(RequestError {
-        message: format!(
-            "the upstream `{name}` of this model does not serve {}; use another model, or add `{protocol}` to \
+    let message = format!(
+        "the upstream `{name}` of this model does not serve {}; use another model, or add `{protocol}` to \
              `upstreams.{name}.protocols`",
-            protocol.path()
-        ),
-        param: Some("model".to_owned()),
-        code: Some("protocol_not_served".to_owned()),
-    })
+        protocol.path()
+    );
+    Some(RequestError::new("model", "protocol_not_served", message))
 }
 
 /// Whether the turn uses lessons or procedures, or is used for learning.
@@ -322,12 +303,12 @@ fn scope(policy: &Policy, tenant: &str) -> Scope {
 /// Refuses a request because too many large requests are queued.
 pub(crate) fn shed(overloaded: Overloaded) -> Box<TurnRefusal> {
     let error = RequestError { message: overloaded.to_string(), param: None, code: Some("overloaded".to_owned()) };
-    let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from(SHED_RETRY_SECONDS))]);
+    let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from(OVERLOAD_RETRY_SECONDS))]);
     Box::new(TurnRefusal { status: StatusCode::SERVICE_UNAVAILABLE, headers, error: error.into() })
 }
 
-fn refuse(status: StatusCode, error: ErrorBody) -> Box<TurnRefusal> {
-    Box::new(TurnRefusal { status, headers: HeaderMap::new(), error })
+fn invalid(error: RequestError) -> Box<TurnRefusal> {
+    Box::new(TurnRefusal { status: StatusCode::BAD_REQUEST, headers: HeaderMap::new(), error: error.into() })
 }
 
 /// Returns the facts for policy selection: the model, which may be an alias, and the virtual key, if any.

@@ -23,7 +23,7 @@ use callwright_types::{
     ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner, Refusal, RefusalReason,
 };
 
-use super::approve::{self, ApprovalCheck, ApprovalDecision};
+use super::approve::{self, QueuedApproval, refused};
 use super::offer::{find, is_search};
 
 /// Executes calls of the proxy's tools, some concurrently, if the `choice` of the answered request permits them. Calls in
@@ -51,6 +51,9 @@ pub(crate) async fn run(
     RunResults { results }
 }
 
+/// The approval request of a call, if it needs one; the outcome of a call that must not be executed.
+type ApprovalCheck = Result<Option<QueuedApproval>, Box<Outcome>>;
+
 async fn run_side_by_side(
     pipeline: &Pipeline,
     turn: &mut Turn,
@@ -65,9 +68,18 @@ async fn run_side_by_side(
     let room = (shared.policy.limits.executed_calls as usize).saturating_sub(executed);
     for (place, checked) in calls.iter().enumerate() {
         checks.push(match choice.permits(&checked.call().name) {
-            false => not_chosen(),
+            // Upstreams do not always keep to the choice.
+            false => {
+                let message = "not executed: the request's `tool_choice` excludes this tool";
+                Err(refused(RefusalReason::NotChosen, message))
+            }
             true if place < room => check(pipeline, shared, checked).await,
-            true => too_many(shared),
+            true => {
+                let limit = shared.policy.limits.executed_calls;
+                let message =
+                    format!("not executed: one turn may execute {limit} calls (policy key `limits.executed_calls`)");
+                Err(refused(RefusalReason::CallLimit, message))
+            }
         });
     }
     let executed: Vec<(RanCall, Execution)> = stream::iter(calls.into_iter().zip(checks))
@@ -86,32 +98,19 @@ async fn run_side_by_side(
 /// Outcome label of a call that was not executed.
 const REFUSED: &str = "refused";
 
-/// Refuses a call of a tool that the request's `tool_choice` excludes. Upstreams do not always keep to it.
-fn not_chosen() -> ApprovalCheck {
-    let message = "not executed: the request's `tool_choice` excludes this tool";
-    ApprovalCheck::Settled(Refusal::new(RefusalReason::NotChosen, message.to_owned()).into())
-}
-
-/// Refuses a call over the limit of executed calls per turn.
-fn too_many(turn: &Turn) -> ApprovalCheck {
-    let limit = turn.policy.limits.executed_calls;
-    let message = format!("not executed: one turn may execute {limit} calls (policy key `limits.executed_calls`)");
-    ApprovalCheck::Settled(Refusal::new(RefusalReason::CallLimit, message).into())
-}
-
 /// Checks whether the call may be executed, and queues an approval request if necessary.
 async fn check(pipeline: &Pipeline, turn: &Turn, checked: &CheckedCall) -> ApprovalCheck {
-    match operation(turn, checked) {
-        Some((_, toolset, operation)) => {
-            approve::approve(pipeline, turn, call_context(turn, checked, toolset, operation)).await
-        }
-        // No approval is requested for an unknown operation; `execute` refuses it.
-        None => ApprovalCheck::NotNeeded,
-    }
+    // No approval is requested for an unknown operation; `execute` refuses it.
+    let Some((_, toolset, operation)) = operation(turn, checked) else { return Ok(None) };
+    approve::approve(pipeline, turn, call_context(turn, checked, toolset, operation)).await
 }
 
 async fn execute(pipeline: &Pipeline, turn: &Turn, checked: CheckedCall, check: ApprovalCheck) -> (RanCall, Execution) {
-    let decision = approve::decision(pipeline, turn, check).await;
+    let decision = match check {
+        Ok(Some(queued)) => approve::decision(pipeline, turn, queued).await.map(Some),
+        Ok(None) => Ok(None),
+        Err(outcome) => Err(outcome),
+    };
     let (started, started_after) = (Instant::now(), turn.record.elapsed());
     let found = operation(turn, &checked);
     let (outcome, approval) = carry_out(pipeline, turn, &checked, found, decision).await;
@@ -191,17 +190,16 @@ async fn carry_out(
     turn: &Turn,
     checked: &CheckedCall,
     found: Option<FoundOperation<'_>>,
-    decision: ApprovalDecision,
+    decision: Result<Option<ApprovalNote>, Box<Outcome>>,
 ) -> (Outcome, Option<ApprovalNote>) {
     let Some((_, toolset, operation)) = found else {
-        let refusal = Refusal::new(RefusalReason::ToolRemoved, "the tool is no longer in the catalog");
-        return (refusal.into(), None);
+        return (*refused(RefusalReason::ToolRemoved, "the tool is no longer in the catalog"), None);
     };
     let context = call_context(turn, checked, toolset, operation);
     let (outcome, used) = match decision {
-        ApprovalDecision::Settled(outcome) => (outcome, None),
-        ApprovalDecision::NotNeeded => (pipeline.executor.execute(context).await, None),
-        ApprovalDecision::Approved(note) => {
+        Err(outcome) => (*outcome, None),
+        Ok(None) => (pipeline.executor.execute(context).await, None),
+        Ok(Some(note)) => {
             let grant = pipeline.approvals.grant(&note.id);
             let outcome = pipeline.executor.execute_approved(context, grant).await;
             (outcome, Some(ApprovalNote { status: ApprovalStatus::Used, ..note }))

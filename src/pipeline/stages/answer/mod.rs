@@ -52,12 +52,7 @@ pub(crate) fn settle(
                 limit.label()
             ),
         };
-        return Err(ErrorBody {
-            message,
-            kind: "upstream_error".to_owned(),
-            param: None,
-            code: Some("feedback_exhausted".to_owned()),
-        });
+        return Err(ErrorBody::new("upstream_error", "feedback_exhausted", message));
     }
     let JudgedAnswer { mut completion, choices, .. } = judged;
     let (mut unsent_texts, mut is_rescued) = (BTreeMap::new(), false);

@@ -5,9 +5,10 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::outcome::conclude_relayed;
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
+use crate::pipeline::stages::open::OVERLOAD_RETRY_SECONDS;
 use crate::pipeline::state::{Relay, Turn};
 use callwright_openai::{ErrorBody, emit, event};
-use callwright_types::{Protocol, UpstreamFailure};
+use callwright_types::Protocol;
 use callwright_upstream::{forbid_retry, is_retry_forbidden};
 
 /// Forwards an answer that the proxy does not validate, or reports an upstream failure.
@@ -39,12 +40,15 @@ pub(crate) async fn relay(
         Relay::Failure(failure) => {
             conclude_relayed(turn, true);
             let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
-            refuse_until(turn, response_sender, status, &error_of(&failure), failure.retry_after_seconds()).await
+            let error = ErrorBody::new("upstream_error", failure.kind.label(), failure.to_string());
+            refuse_until(turn, response_sender, status, &error, failure.retry_after_seconds()).await
         }
         Relay::MemoryFull => {
             conclude_relayed(turn, true);
+            let message = "answers use all of the memory allowed by server.answer_memory_bytes; try again later";
+            let error = ErrorBody::new("server_error", "answer_memory_full", message);
             let status = StatusCode::SERVICE_UNAVAILABLE;
-            refuse_until(turn, response_sender, status, &memory_full(), Some(FULL_RETRY_SECONDS)).await
+            refuse_until(turn, response_sender, status, &error, Some(OVERLOAD_RETRY_SECONDS)).await
         }
     }
 }
@@ -64,27 +68,6 @@ fn late_error(turn: &mut Turn, body: &[u8], status: StatusCode, headers: &Header
     match &mut turn.streamed.events {
         Some(progress) => progress.error(body, status, headers),
         None => emit::late_error(body, status, headers),
-    }
-}
-
-fn error_of(failure: &UpstreamFailure) -> ErrorBody {
-    ErrorBody {
-        message: failure.to_string(),
-        kind: "upstream_error".to_owned(),
-        param: None,
-        code: Some(failure.kind.label().to_owned()),
-    }
-}
-
-/// Seconds after which a client may retry a request for whose answer there was no memory.
-const FULL_RETRY_SECONDS: u64 = 2;
-
-fn memory_full() -> ErrorBody {
-    ErrorBody {
-        message: "answers use all of the memory allowed by server.answer_memory_bytes; try again later".to_owned(),
-        kind: "server_error".to_owned(),
-        param: None,
-        code: Some("answer_memory_full".to_owned()),
     }
 }
 

@@ -3,13 +3,10 @@
 //! A doubt is added below the answer, which stays unchanged. It costs no round of dynamic feedback, so the check never
 //! ends a turn. A check that fails is counted and adds nothing.
 
-use std::sync::Arc;
-
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::stages::plan::{MeteredModel, StageContext};
 use crate::pipeline::state::{RanCall, RunResults, Turn, TurnConversation};
 use callwright_judge::feedback;
-use callwright_judge::scanner::CompiledTool;
 use callwright_knowledge::answer_check::{AnsweredCall, mismatch};
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, SuccessCheck};
@@ -33,10 +30,18 @@ pub(crate) async fn check(
     let TurnConversation { offering, draft, .. } = conversation;
     let mut context = StageContext { pipeline, turn, offering, draft };
     let model = MeteredModel::new(&context, Purpose::Check);
-    let calls: Vec<CheckInput> = checked.iter().filter_map(|at| CheckInput::of(ran.results.get(*at)?, limit)).collect();
-    let mut reports = Vec::with_capacity(calls.len());
-    for call in &calls {
-        reports.push(mismatch(&model, call.shown(&request)).await);
+    let mut reports = Vec::with_capacity(checked.len());
+    for ran in checked.iter().filter_map(|at| ran.results.get(*at)) {
+        let Outcome::Answered(answer) = &ran.outcome else { continue };
+        let tool = &ran.checked.tool().tool;
+        let call = AnsweredCall {
+            request: &request,
+            tool: &tool.name,
+            description: &tool.description,
+            arguments: &ran.checked.call().arguments,
+            answer: &feedback::answer::shown(answer, limit),
+        };
+        reports.push(mismatch(&model, call).await);
     }
     model.charge(&mut context);
     for (at, report) in checked.into_iter().zip(reports) {
@@ -46,32 +51,6 @@ pub(crate) async fn check(
                 tracing::debug!(reason, "a successful answer was not checked");
                 pipeline.metrics.stage_degraded.inc(Stage::Observe);
             }
-        }
-    }
-}
-
-/// Input of one check.
-struct CheckInput {
-    tool: Arc<CompiledTool>,
-    arguments: String,
-    answer: String,
-}
-
-impl CheckInput {
-    fn of(ran: &RanCall, limit: usize) -> Option<Self> {
-        let Outcome::Answered(answer) = &ran.outcome else { return None };
-        let answer = feedback::answer::shown(answer, limit);
-        let call = ran.checked.call();
-        Some(Self { tool: Arc::clone(ran.checked.tool()), arguments: call.arguments.clone(), answer })
-    }
-
-    fn shown<'a>(&'a self, request: &'a str) -> AnsweredCall<'a> {
-        AnsweredCall {
-            request,
-            tool: self.tool.name(),
-            description: &self.tool.tool.description,
-            arguments: &self.arguments,
-            answer: &self.answer,
         }
     }
 }

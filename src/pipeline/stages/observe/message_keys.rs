@@ -2,9 +2,7 @@
 
 use std::collections::HashMap;
 
-use sha2::{Digest, Sha256};
-
-use callwright_common::digest::add_part;
+use callwright_common::digest::of_parts;
 use callwright_types::rules::FailureRule;
 
 use crate::pipeline::state::ToolResult;
@@ -14,54 +12,38 @@ use crate::pipeline::tools::Offer;
 #[derive(Debug)]
 pub(super) struct MessageKeys {
     /// Hash of the policy rules and of the toolsets whose documentation is used.
-    rules: [u8; 32],
+    rules: String,
     /// Hashes of the tools by name.
-    tools: HashMap<String, [u8; 32]>,
+    tools: HashMap<String, String>,
 }
 
 impl MessageKeys {
     /// Creates the key for these rules and toolsets.
     pub(super) fn of(rules: &[FailureRule], toolsets: Option<&[String]>) -> Self {
         let text = if rules.is_empty() { String::new() } else { serde_json::to_string(rules).unwrap_or_default() };
-        let toolsets = toolsets.map(|toolsets| toolsets.join("\n"));
-        let rules = digest([b"rules", text.as_bytes(), optional(toolsets.as_deref()).as_bytes()]);
-        Self { rules, tools: HashMap::new() }
+        // Distinguishes `None` from no toolset.
+        let toolsets = toolsets.map(|toolsets| format!("={}", toolsets.join("\n"))).unwrap_or_default();
+        Self { rules: of_parts([text, toolsets]), tools: HashMap::new() }
     }
 
     /// Returns the key for the recognition of a message.
-    pub(super) fn of_message(&self, result: &ToolResult) -> [u8; 32] {
-        digest([&self.rules[..], result.call.name.as_bytes(), result.text.as_bytes()])
+    pub(super) fn of_message(&self, result: &ToolResult) -> String {
+        of_parts([&self.rules, &result.call.name, &result.text])
     }
 
     /// Returns the key for the explanation of a failure after these earlier failed calls.
-    pub(super) fn of_failure(&mut self, offer: &Offer, result: &ToolResult, earlier: &[String]) -> [u8; 32] {
-        let name = &result.call.name;
-        let tool = *self.tools.entry(name.clone()).or_insert_with(|| tool(offer, name));
+    pub(super) fn of_failure(&mut self, offer: &Offer, result: &ToolResult, earlier: &[String]) -> String {
         let of_message = self.of_message(result);
-        let parts = [&of_message[..], &tool, result.call.arguments.as_bytes()];
-        digest(parts.into_iter().chain(earlier.iter().map(String::as_bytes)))
+        let name = &result.call.name;
+        let tool = self.tools.entry(name.clone()).or_insert_with(|| tool(offer, name));
+        of_parts([&of_message, tool, &result.call.arguments].into_iter().chain(earlier))
     }
-}
-
-/// Distinguishes `None` from an empty text.
-fn optional(text: Option<&str>) -> String {
-    text.map(|text| format!("={text}")).unwrap_or_default()
-}
-
-fn digest<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    parts.into_iter().for_each(|part| add_part(&mut hash, part));
-    hash.finalize().into()
 }
 
 /// Hashes an offered tool; a tool that is not offered adds nothing.
-fn tool(offer: &Offer, name: &str) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    if let Some(compiled) = offer.tool_set.get(name) {
-        add_part(&mut hash, compiled.tool.description.as_bytes());
-        add_part(&mut hash, compiled.tool.parameters.to_string().as_bytes());
-    }
-    hash.finalize().into()
+fn tool(offer: &Offer, name: &str) -> String {
+    let Some(compiled) = offer.tool_set.get(name) else { return String::new() };
+    of_parts([&compiled.tool.description, &compiled.tool.parameters.to_string()])
 }
 
 #[cfg(test)]

@@ -79,13 +79,13 @@ async fn failures(pipeline: &Pipeline, turn: &Turn, offer: &Offer) -> ObservedFa
             false => earlier_of(failed.get(..at).unwrap_or_default(), result),
         };
         let key = key.of_failure(offer, result, &earlier);
-        let failure = match seen.failure(key) {
+        let failure = match seen.failure(&key) {
             Some(failure) => Some(failure),
             None => in_time(turn, deadline, look(pipeline, turn, offer, toolsets.as_deref(), result, &earlier))
                 .await
                 .map(|(failure, is_final)| {
                     if is_final {
-                        seen.remember(key, &failure);
+                        seen.remember(&key, &failure);
                     }
                     failure
                 }),
