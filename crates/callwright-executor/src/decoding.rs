@@ -14,12 +14,6 @@ const MAX_CODINGS: usize = 3;
 /// First bytes of a gzip stream (RFC 1952 section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Method `deflate` in the first byte of a zlib stream (RFC 1950 section 2.2).
-const ZLIB_METHOD: u8 = 8;
-
-/// Divisor of the first two bytes of a zlib stream (RFC 1950 section 2.2).
-const ZLIB_CHECK: u16 = 31;
-
 /// A decoded body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DecodedBody {
@@ -36,10 +30,13 @@ pub(super) fn decoded(body: Bytes, codings: &str, max_bytes: usize) -> DecodedBo
             "gzip" | "x-gzip" if body.bytes.starts_with(&GZIP_MAGIC) => {
                 read(MultiGzDecoder::new(&body.bytes[..]), max_bytes)
             }
-            "deflate" if is_zlib(&body.bytes) => read(ZlibDecoder::new(&body.bytes[..]), max_bytes),
-            "deflate" => match read_without_header(&body.bytes, max_bytes) {
-                Some(decoded) => decoded,
-                None => continue,
+            "deflate" => match read(ZlibDecoder::new(&body.bytes[..]), max_bytes) {
+                // Without the header, nothing is read.
+                (bytes, true) if bytes.is_empty() => match read_without_header(&body.bytes, max_bytes) {
+                    Some(decoded) => decoded,
+                    None => continue,
+                },
+                decoded => decoded,
             },
             "gzip" | "x-gzip" | "identity" | "" => continue,
             _ => break,
@@ -47,15 +44,6 @@ pub(super) fn decoded(body: Bytes, codings: &str, max_bytes: usize) -> DecodedBo
         body = DecodedBody { bytes, is_truncated: is_truncated || body.is_truncated };
     }
     body
-}
-
-fn is_zlib(body: &[u8]) -> bool {
-    match body {
-        [method, flags, ..] => {
-            method & 0x0f == ZLIB_METHOD && u16::from_be_bytes([*method, *flags]).is_multiple_of(ZLIB_CHECK)
-        }
-        _ => false,
-    }
 }
 
 /// Decodes a stream without the zlib header, which many servers send. It has no mark, so only a stream that fills the

@@ -3,8 +3,7 @@
 //! A corrected call takes the place of the call that it replaces, so the client gets the calls in the order in which
 //! the model first made them. Agents run them sequentially.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Deref;
 
 use serde_json::Value;
@@ -156,56 +155,24 @@ pub(crate) fn with_fresh_id(mut call: Call, is_taken: impl Fn(&str) -> bool) -> 
 
 /// A set of calls by tool and arguments. One answer may have thousands of calls, so lookups use a hash.
 #[derive(Default)]
-struct DistinctCalls<'a> {
-    by_fingerprint: HashMap<u64, Vec<&'a CheckedCall>>,
-}
+struct DistinctCalls(HashSet<(String, String)>);
 
-impl<'a> DistinctCalls<'a> {
+impl DistinctCalls {
     /// Adds a call; returns `false` if an equal call is present.
-    fn insert(&mut self, call: &'a CheckedCall) -> bool {
-        let alike = self.by_fingerprint.entry(fingerprint(call)).or_default();
-        let is_new = !alike.iter().any(|known| is_same(known, call));
-        // Free-text calls are never equal.
-        if is_new && !call.is_free_text() {
-            alike.push(call);
-        }
-        is_new
+    fn insert(&mut self, call: &CheckedCall) -> bool {
+        identity(call).is_none_or(|identity| self.0.insert(identity))
     }
 
     fn contains(&self, call: &CheckedCall) -> bool {
-        let alike = self.by_fingerprint.get(&fingerprint(call));
-        alike.is_some_and(|calls| calls.iter().any(|known| is_same(known, call)))
+        identity(call).is_some_and(|identity| self.0.contains(&identity))
     }
 }
 
-/// Whether two checked calls have the same tool and arguments.
-fn is_same(left: &CheckedCall, right: &CheckedCall) -> bool {
-    left.call().name == right.call().name && left.arguments() == right.arguments() && !left.is_free_text()
-}
-
-/// Returns a hash that is the same for calls with the same tool and arguments, independent of their order.
-fn fingerprint(call: &CheckedCall) -> u64 {
-    let members = call.arguments().iter().fold(0, |sum: u64, (name, value)| {
-        let mut hasher = DefaultHasher::new();
-        name.hash(&mut hasher);
-        kind_and_text(value).hash(&mut hasher);
-        sum.wrapping_add(hasher.finish())
-    });
-    let mut hasher = DefaultHasher::new();
-    (call.call().name.as_str(), members).hash(&mut hasher);
-    hasher.finish()
-}
-
-/// Returns a cheap property that equal values share: objects and arrays only contribute their length.
-fn kind_and_text(value: &Value) -> (u8, &str, usize) {
-    match value {
-        Value::Null => (0, "", 0),
-        Value::Bool(flag) => (1, "", usize::from(*flag)),
-        Value::Number(number) => (2, "", usize::try_from(number.as_u64().unwrap_or_default()).unwrap_or_default()),
-        Value::String(text) => (3, text, 0),
-        Value::Array(items) => (4, "", items.len()),
-        Value::Object(members) => (5, "", members.len()),
-    }
+/// Returns the tool and the arguments, in the order of their names; `None` for free text, which is never equal.
+fn identity(call: &CheckedCall) -> Option<(String, String)> {
+    let mut arguments = Value::Object(call.arguments().clone());
+    arguments.sort_all_objects();
+    (!call.is_free_text()).then(|| (call.call().name.clone(), arguments.to_string()))
 }
 
 /// Assigns an open place to each call: the first free place of the same tool; else, in order, a place that no call of
@@ -226,8 +193,6 @@ fn match_slots(open: &[&str], calls: &[&str]) -> Vec<Option<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
     use proptest::prelude::*;
 
     use super::*;

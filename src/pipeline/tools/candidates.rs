@@ -21,10 +21,7 @@ use callwright_types::{Owner, SchemaDialect, Tool, tool_names};
 use super::toolset_index::{LiveIndex, ToolListIndex, ToolsetIndex};
 
 /// Cache size in bytes for the tools that policy rules name, with about one entry per policy.
-const RULED_BYTES: u64 = 1024 * 1024;
-
-/// Maximum size that the tools of one entry count for, so that the entry of a large catalog is kept too.
-const LARGEST_RULED_BYTES: usize = 64 * 1024;
+const RULED_BYTES: usize = 1024 * 1024;
 
 /// Tools in the order of their documents, or of the client's list. Expensive data is computed at first use, because
 /// most of a thousand tools are never offered.
@@ -38,16 +35,11 @@ pub(crate) struct Candidates {
     folded: OnceLock<HashMap<String, Vec<usize>>>,
     /// Search index of the tools, in the same order.
     index: LiveIndex,
-    ruled: ByteCache<RuledKey, Arc<RuledTools>>,
+    ruled: ByteCache<NamingRules, Arc<RuledTools>>,
 }
 
-/// The rules of a policy that name tools.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct RuledKey {
-    always: Vec<String>,
-    never: Vec<String>,
-    execute: Vec<ExecuteRule>,
-}
+/// The rules that name tools: those always and never offered, and those of execution.
+type NamingRules = (ToolGlobs, ToolGlobs, ExecuteRules);
 
 #[derive(Debug)]
 struct CandidateTool {
@@ -111,7 +103,7 @@ impl Candidates {
     ) -> Self {
         let positions =
             tools.iter().enumerate().rev().map(|(at, candidate)| (candidate.tool.name.clone(), at)).collect();
-        let (folded, ruled) = (OnceLock::new(), ByteCache::new(RULED_BYTES, ruled_bytes));
+        let (folded, ruled) = (OnceLock::new(), ByteCache::new(RULED_BYTES as u64, ruled_bytes));
         Self { dialect, description_tokens, tools, positions, folded, index: LiveIndex::new(indexes), ruled }
     }
 
@@ -197,15 +189,12 @@ impl Candidates {
         if always.is_empty() && never.is_empty() && is_the_clients {
             return Arc::default();
         }
-        let key = RuledKey {
-            always: always.texts().to_vec(),
-            never: never.texts().to_vec(),
-            execute: if is_the_clients { Vec::new() } else { execute.rules.clone() },
-        };
-        self.ruled.get_with(key, || Arc::new(self.name_by(always, never, execute)))
+        let execute = if is_the_clients { ExecuteRules::default() } else { execute.clone() };
+        let key = (always.clone(), never.clone(), execute);
+        self.ruled.get_with(key.clone(), || Arc::new(self.name_by(&key)))
     }
 
-    fn name_by(&self, always: &ToolGlobs, never: &ToolGlobs, execute: &ExecuteRules) -> RuledTools {
+    fn name_by(&self, (always, never, execute): &NamingRules) -> RuledTools {
         let permissions = Permissions::new(execute);
         let mut ruled = RuledTools::default();
         for (position, candidate) in self.tools.iter().enumerate() {
@@ -255,12 +244,12 @@ impl CandidateTool {
     }
 }
 
-fn ruled_bytes(key: &RuledKey, ruled: &Arc<RuledTools>) -> usize {
-    let rules = key.execute.iter().flat_map(|rule| rule.methods.iter().chain(&rule.tools));
-    let globs = key.always.iter().chain(&key.never).chain(rules).map(|glob| glob.len() + size_of::<String>());
+fn ruled_bytes((always, never, execute): &NamingRules, ruled: &Arc<RuledTools>) -> usize {
+    let rules = execute.rules.iter().flat_map(|rule| rule.methods.iter().chain(&rule.tools));
+    let globs = always.texts().iter().chain(never.texts()).chain(rules).map(|glob| glob.len() + size_of::<String>());
     let positions = ruled.always.len() + 2 * (ruled.never.len() + ruled.denied.len());
-    let position_bytes = (positions * size_of::<usize>()).min(LARGEST_RULED_BYTES);
-    globs.sum::<usize>() + key.execute.len() * size_of::<ExecuteRule>() + position_bytes
+    let position_bytes = (positions * size_of::<usize>()).min(RULED_BYTES / 16);
+    globs.sum::<usize>() + execute.rules.len() * size_of::<ExecuteRule>() + position_bytes
 }
 
 /// Returns a digest for comparisons within this process.

@@ -174,18 +174,19 @@ impl OfferKey {
 const OFFER_BYTES_PER_BYTE: usize = 13;
 const OFFER_BYTES_PER_TOOL: usize = 1024;
 
-/// Estimated memory of a searchable tool list, which has indexed texts and vectors.
-const CANDIDATES_BYTES_PER_BYTE: usize = 24;
-const CANDIDATES_BYTES_PER_TOOL: usize = 6 * 1024;
+/// Estimated memory of an indexed tool list, which has texts and vectors, per byte of its text and per tool.
+pub(super) const INDEXED_BYTES_PER_BYTE: usize = 24;
+pub(super) const INDEXED_BYTES_PER_TOOL: usize = 6 * 1024;
 
-/// Cache size in bytes for searchable toolsets, with about one entry per alias. Their tools belong to the catalog.
-const TOOLSETS_BYTES: u64 = 64 * 1024 * 1024;
+/// Size in bytes of each cache of the catalog's tools, with about one entry per alias. The catalog, which is in memory
+/// anyway, bounds their number.
+pub(super) const CATALOG_TOOLS_BYTES: usize = 64 * 1024 * 1024;
 
-/// Maximum size that the tools of one alias count for. The catalog, which is in memory anyway, bounds their number.
-const LARGEST_TOOLSETS_BYTES: usize = 8 * 1024 * 1024;
-
-/// Divisor for the cache size of searchable lists, relative to that of compiled lists.
-const SEARCHED_SHARE: u64 = 2;
+/// Returns the size that the catalog's tools of one alias count for. An entry that takes the whole cache would not be kept,
+/// and be computed with every request.
+pub(super) fn catalog_tools_bytes(tools: usize) -> usize {
+    (tools * OFFER_BYTES_PER_TOOL).min(CATALOG_TOOLS_BYTES / 8)
+}
 
 /// Cache of compiled offers: agents send the same tools with every request.
 #[derive(Debug, Clone)]
@@ -207,12 +208,11 @@ impl Offers {
         Self {
             empty: Arc::new(Offer::of_client(Vec::new(), &Validators::default())),
             cache: ByteCache::new(bytes, offer_bytes),
-            // An entry that takes the whole cache would not be kept, and be computed with every request.
-            of_toolsets: ByteCache::new(TOOLSETS_BYTES, |_, tools: &Arc<Candidates>| {
-                (tools.len() * OFFER_BYTES_PER_TOOL).min(LARGEST_TOOLSETS_BYTES)
+            of_toolsets: ByteCache::new(CATALOG_TOOLS_BYTES as u64, |_, tools: &Arc<Candidates>| {
+                catalog_tools_bytes(tools.len())
             }),
-            of_clients: ByteCache::new(bytes / SEARCHED_SHARE, |list: &String, tools: &Arc<Candidates>| {
-                list.len() * CANDIDATES_BYTES_PER_BYTE + tools.len() * CANDIDATES_BYTES_PER_TOOL
+            of_clients: ByteCache::new(bytes / 2, |list: &String, tools: &Arc<Candidates>| {
+                list.len() * INDEXED_BYTES_PER_BYTE + tools.len() * INDEXED_BYTES_PER_TOOL
             }),
             first_sight: FirstSight::new(SMALL_LIST_BYTES),
         }

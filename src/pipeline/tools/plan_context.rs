@@ -12,7 +12,7 @@ use callwright_telemetry::labels::Stage;
 
 use super::offer::Offer;
 use super::offering::Offering;
-use super::producer_index::{IndexScope, IndexedTools};
+use super::producer_index::{CallableScope, IndexScope, IndexedTools};
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::services::Pipeline;
@@ -47,12 +47,12 @@ impl PlanContext {
         offering: &Offering,
         prepare: impl FnOnce(&Self),
     ) -> Option<Self> {
-        let (tooling, scope) = (&turn.tooling, index_scope(turn, offering));
+        let (tooling, scope) = (&turn.tooling, &index_scope(turn, offering));
         if let Some(known) = tooling.producers.known(scope) {
             return Some(Self::of_indexed(known, pipeline, turn, offering));
         }
-        if !tooling.producers.is_ready(&tooling.catalog, scope) {
-            tooling.producers.build_in_background(&tooling.catalog, scope);
+        if !tooling.producers.is_ready(&tooling.catalog, &scope.callable) {
+            tooling.producers.build_in_background(&tooling.catalog, &scope.callable);
             return None;
         }
         // Indexing takes as long as compiling the tools.
@@ -142,14 +142,14 @@ impl PlanContext {
     }
 }
 
-fn index_scope<'a>(turn: &'a Turn, offering: &Offering) -> IndexScope<'a> {
-    IndexScope {
-        toolsets: if offering.has_catalog() { &turn.toolsets } else { &[] },
-        never: &turn.policy.offer.never,
-        execute: &turn.policy.execute,
-        list: turn.request.tools_text().unwrap_or_default(),
-        narrowed: offering.is_narrowed(),
-    }
+fn index_scope(turn: &Turn, offering: &Offering) -> IndexScope {
+    let callable = CallableScope {
+        toolsets: if offering.has_catalog() { turn.toolsets.clone() } else { Vec::new() },
+        never: turn.policy.offer.never.clone(),
+        execute: turn.policy.execute.clone(),
+    };
+    let list = turn.request.tools_text().unwrap_or_default().to_owned();
+    IndexScope { callable, list, narrowed: offering.is_narrowed() }
 }
 
 impl Tools for PlanContext {

@@ -15,24 +15,16 @@ use callwright_knowledge::planner::producers::{CatalogProducers, Edges, Producer
 use callwright_knowledge::planner::when::{Prerequisite, any_names_a_key, requires_key};
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_search::embedding::Embedder;
-use callwright_types::rules::{ExecuteRule, ExecuteRules, ToolGlobs};
+use callwright_types::rules::{ExecuteRules, ToolGlobs};
 use callwright_types::{OutputField, Tool};
 
+use super::offer::{CATALOG_TOOLS_BYTES, INDEXED_BYTES_PER_BYTE, INDEXED_BYTES_PER_TOOL, catalog_tools_bytes};
 use super::toolset_index::ToolsetIndex;
 use crate::pipeline::settings::SMALL_LIST_BYTES;
 
 /// Cache size in bytes for indexes of clients' own tool lists, which take about 24 times their text. The least recently
 /// used lists are indexed again at their next use.
 const INDEXED_TOOLS_BYTES: u64 = 16 * 1024 * 1024;
-
-/// Cache size in bytes for sets of toolsets under rules. Aliases and policies determine their number.
-const CALLABLE_TOOLS_BYTES: u64 = 64 * 1024 * 1024;
-
-/// Estimated bytes of one tool in such a set; the tool's data belongs to the catalog.
-const CALLABLE_BYTES_PER_TOOL: usize = 256;
-
-/// Maximum size that the tools of one set count for. An entry that takes the whole cache would not be kept.
-const LARGEST_CALLABLE_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum number of operations that a turn indexes itself, which takes some milliseconds once.
 const MAX_INDEXED_IN_PLACE: usize = 64;
@@ -46,74 +38,45 @@ const MAX_BACKGROUND_BUILDS: usize = 4;
 /// Maximum number of client tools of which each is compared with each, once per list.
 const MAX_COMPARED_TOOLS: usize = 256;
 
-/// Estimated memory of an indexed client tool list, per byte of its text (text included) and per tool: twice the parsed
-/// list.
-const INDEXED_BYTES_PER_BYTE: usize = 24;
-const INDEXED_BYTES_PER_TOOL: usize = 4 * 1024;
-
 /// Index of the tools that can supply the arguments of a catalog.
 #[derive(Debug)]
 pub struct ProducerIndex {
     of_catalog: CatalogProducers,
     edges: Arc<Edges>,
-    callable: ByteCache<CallableKey, Arc<CallableTools>>,
-    indexed: ByteCache<IndexKey, Arc<IndexedTools>>,
+    callable: ByteCache<CallableScope, Arc<CallableTools>>,
+    indexed: ByteCache<IndexScope, Arc<IndexedTools>>,
     /// First occurrences of large client tool lists.
     first_sight: FirstSight,
     /// Sets of toolsets that a background task indexes.
-    building: Mutex<HashSet<CallableKey>>,
+    building: Mutex<HashSet<CallableScope>>,
 }
 
 /// The catalog tools that a turn may use: those of its toolsets that the rules allow to be called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct CallableKey {
-    toolsets: Vec<String>,
-    never: Vec<String>,
-    execute: Vec<ExecuteRule>,
-}
-
-/// The catalog tools of a turn, together with the client's tools of this list.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct IndexKey {
-    callable: CallableKey,
-    list: String,
-    narrowed: bool,
-}
-
-/// The tools and rules of a turn.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct IndexScope<'a> {
+pub(crate) struct CallableScope {
     /// Toolset entries of the configuration that take part.
-    pub(crate) toolsets: &'a [String],
+    pub(crate) toolsets: Vec<String>,
     /// Tools that are never offered.
-    pub(crate) never: &'a ToolGlobs,
-    /// Rules for execution.
-    pub(crate) execute: &'a ExecuteRules,
-    /// JSON text of the client's own tools.
-    pub(crate) list: &'a str,
-    /// Whether `never` also applies to the client's own tools.
+    pub(crate) never: ToolGlobs,
+    pub(crate) execute: ExecuteRules,
+}
+
+/// The catalog tools of a turn, together with the client's tools of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct IndexScope {
+    pub(crate) callable: CallableScope,
+    pub(crate) list: String,
+    /// Whether the rules apply to the client's tools too.
     pub(crate) narrowed: bool,
 }
 
-impl<'a> IndexScope<'a> {
-    fn toolsets_in(self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Toolset>> {
+impl CallableScope {
+    fn toolsets_in<'a>(&self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Toolset>> {
         self.toolsets.iter().flat_map(|name| catalog.toolsets_of(name))
     }
 
-    fn operation_count(self, catalog: &Catalog) -> usize {
+    fn operation_count(&self, catalog: &Catalog) -> usize {
         self.toolsets_in(catalog).map(|toolset| toolset.operations.len()).sum()
-    }
-
-    fn key(self) -> IndexKey {
-        IndexKey { callable: self.callable_key(), list: self.list.to_owned(), narrowed: self.narrowed }
-    }
-
-    fn callable_key(self) -> CallableKey {
-        CallableKey {
-            toolsets: self.toolsets.to_vec(),
-            never: self.never.texts().to_vec(),
-            execute: self.execute.rules.clone(),
-        }
     }
 }
 
@@ -161,7 +124,9 @@ impl ProducerIndex {
         Self {
             of_catalog,
             edges,
-            callable: ByteCache::new(CALLABLE_TOOLS_BYTES, |_, callable: &Arc<CallableTools>| callable.bytes()),
+            callable: ByteCache::new(CATALOG_TOOLS_BYTES as u64, |_, callable: &Arc<CallableTools>| {
+                catalog_tools_bytes(callable.producers.len())
+            }),
             indexed: ByteCache::new(INDEXED_TOOLS_BYTES, indexed_bytes),
             first_sight: FirstSight::new(SMALL_LIST_BYTES),
             building: Mutex::default(),
@@ -187,52 +152,51 @@ impl ProducerIndex {
     }
 
     /// Returns the cached index of the tools that a turn may use.
-    pub(crate) fn known(&self, scope: IndexScope<'_>) -> Option<Arc<IndexedTools>> {
-        self.indexed.get(&scope.key())
+    pub(crate) fn known(&self, scope: &IndexScope) -> Option<Arc<IndexedTools>> {
+        self.indexed.get(scope)
     }
 
     /// Whether [`Self::build`] takes no longer than a turn may wait: the part of the catalog has few operations or is
     /// built.
-    pub(crate) fn is_ready(&self, catalog: &Catalog, scope: IndexScope<'_>) -> bool {
+    pub(crate) fn is_ready(&self, catalog: &Catalog, scope: &CallableScope) -> bool {
         let operations = scope.operation_count(catalog);
         operations <= MAX_INDEXED_IN_PLACE
             || operations <= MAX_COMBINED_IN_PLACE && self.has_segments(catalog, scope)
-            || self.callable.get(&scope.callable_key()).is_some()
+            || self.callable.get(scope).is_some()
     }
 
     /// Builds the part of the catalog for later turns in the background, unless that is in progress. Needs a Tokio
     /// runtime.
-    pub(crate) fn build_in_background(self: &Arc<Self>, catalog: &Arc<Catalog>, scope: IndexScope<'_>) {
-        let key = scope.callable_key();
+    pub(crate) fn build_in_background(self: &Arc<Self>, catalog: &Arc<Catalog>, scope: &CallableScope) {
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
-        if building.len() >= MAX_BACKGROUND_BUILDS || !building.insert(key.clone()) {
+        if building.len() >= MAX_BACKGROUND_BUILDS || !building.insert(scope.clone()) {
             return;
         }
-        let (toolsets, operations) = (key.toolsets.join(", "), scope.operation_count(catalog));
+        let (toolsets, operations) = (scope.toolsets.join(", "), scope.operation_count(catalog));
         tracing::info!(toolsets, operations, "argument sources are being indexed; until then, turns have no plans");
-        let (index, catalog) = (Arc::clone(self), Arc::clone(catalog));
-        let (never, execute) = (scope.never.clone(), scope.execute.clone());
+        let (index, catalog, scope) = (Arc::clone(self), Arc::clone(catalog), scope.clone());
         tokio::task::spawn_blocking(move || {
             let started = Instant::now();
-            let scope =
-                IndexScope { toolsets: &key.toolsets, never: &never, execute: &execute, list: "", narrowed: false };
-            index.callable.get_with(key.clone(), || Arc::new(index.callable(&catalog, scope)));
+            index.callable.get_with(scope.clone(), || Arc::new(index.callable(&catalog, &scope)));
             tracing::info!(toolsets, seconds = started.elapsed().as_secs_f64(), "argument sources are indexed");
             // After a panic, the set stays marked and is not tried again.
-            index.building.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            index.building.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope);
         });
     }
 
-    fn has_segments(&self, catalog: &Catalog, scope: IndexScope<'_>) -> bool {
+    fn has_segments(&self, catalog: &Catalog, scope: &CallableScope) -> bool {
         scope.toolsets_in(catalog).all(|toolset| self.of_catalog.is_ready(&toolset.name))
     }
 
     /// Indexes the tools that a turn may use, with the `client`'s own tools.
-    pub(crate) fn build(&self, catalog: &Catalog, scope: IndexScope<'_>, client: Vec<Tool>) -> Arc<IndexedTools> {
-        let callable = self.callable.get_with(scope.callable_key(), || Arc::new(self.callable(catalog, scope)));
+    pub(crate) fn build(&self, catalog: &Catalog, scope: &IndexScope, client: Vec<Tool>) -> Arc<IndexedTools> {
+        let of_catalog = &scope.callable;
+        let callable = self.callable.get_with(of_catalog.clone(), || Arc::new(self.callable(catalog, of_catalog)));
         let build = || Arc::new(IndexedTools::of(callable, client, scope, &self.edges));
-        let key = scope.key();
-        if self.first_sight.admits(&key, scope.list.len()) { self.indexed.get_with(key, build) } else { build() }
+        match self.first_sight.admits(scope, scope.list.len()) {
+            true => self.indexed.get_with(scope.clone(), build),
+            false => build(),
+        }
     }
 
     /// Builds the parts of these configuration entries before a turn needs them.
@@ -241,9 +205,9 @@ impl ProducerIndex {
         self.of_catalog.prepare(&toolsets.map(|toolset| toolset.name.as_str()).collect::<Vec<_>>());
     }
 
-    fn callable(&self, catalog: &Catalog, scope: IndexScope<'_>) -> CallableTools {
-        self.prepare(catalog, scope.toolsets);
-        let permissions = Permissions::new(scope.execute);
+    fn callable(&self, catalog: &Catalog, scope: &CallableScope) -> CallableTools {
+        self.prepare(catalog, &scope.toolsets);
+        let permissions = Permissions::new(&scope.execute);
         let (mut toolsets, mut segments, mut barred) = (Vec::new(), Vec::new(), HashSet::new());
         let mut first = 0;
         for toolset in scope.toolsets_in(catalog) {
@@ -274,45 +238,29 @@ impl ProducerIndex {
     }
 }
 
-impl CallableTools {
-    fn bytes(&self) -> usize {
-        (self.producers.len() * CALLABLE_BYTES_PER_TOOL).min(LARGEST_CALLABLE_BYTES)
-    }
-}
-
-fn indexed_bytes(key: &IndexKey, tools: &Arc<IndexedTools>) -> usize {
+fn indexed_bytes(key: &IndexScope, tools: &Arc<IndexedTools>) -> usize {
     key.list.len() * INDEXED_BYTES_PER_BYTE + tools.client.len() * INDEXED_BYTES_PER_TOOL
 }
 
 impl IndexedTools {
-    fn of(callable: Arc<CallableTools>, client: Vec<Tool>, scope: IndexScope<'_>, edges: &Edges) -> Self {
-        if client.is_empty() {
-            return Self::new(callable.producers.clone(), callable, Vec::new(), None, edges);
-        }
-        let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
-        let segment = Arc::new(Segment::build(&shapes));
-        let first = callable.producers.len();
-        let mut barred = HashSet::new();
-        for (at, tool) in client.iter().enumerate() {
-            // Only functions have arguments of the client's own; of tools with the same name, the first one is called.
-            let is_first = segment.position(&tool.name) == Some(at);
-            if !tool.is_function() || !is_first || scope.narrowed && scope.never.name(&tool.name) {
-                barred.insert(first + at);
+    fn of(callable: Arc<CallableTools>, client: Vec<Tool>, scope: &IndexScope, edges: &Edges) -> Self {
+        let (mut producers, mut own) = (callable.producers.clone(), None);
+        if !client.is_empty() {
+            let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
+            let segment = Arc::new(Segment::build(&shapes));
+            let first = producers.len();
+            let mut barred = HashSet::new();
+            for (at, tool) in client.iter().enumerate() {
+                // A later tool of the same name is hidden by the first one.
+                let is_first = segment.position(&tool.name) == Some(at);
+                if !tool.is_function() || !is_first || scope.narrowed && scope.callable.never.name(&tool.name) {
+                    barred.insert(first + at);
+                }
+                barred.extend(producers.position(&tool.name));
             }
-            // A client tool shadows the catalog tool of the same name.
-            barred.extend(callable.producers.position(&tool.name));
+            producers = producers.with_segment(Arc::clone(&segment)).without(barred).with_edges(edges);
+            own = Some(segment);
         }
-        let producers = callable.producers.with_segment(Arc::clone(&segment)).without(barred).with_edges(edges);
-        Self::new(producers, callable, client, Some(segment), edges)
-    }
-
-    fn new(
-        producers: Producers,
-        callable: Arc<CallableTools>,
-        client: Vec<Tool>,
-        own: Option<Arc<Segment>>,
-        edges: &Edges,
-    ) -> Self {
         Self {
             producers,
             callable,

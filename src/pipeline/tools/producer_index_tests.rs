@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::offer::Offer;
-use super::producer_index::{IndexScope, IndexedTools, ProducerIndex};
+use super::producer_index::{CallableScope, IndexScope, IndexedTools, ProducerIndex};
 use callwright_judge::scanner::Validators;
 use callwright_knowledge::planner::producers::{Edges, Request};
 use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
@@ -87,9 +87,10 @@ impl Fixture {
     fn indexed(&self, toolsets: &[&str], list: &str, rules: &Rules) -> Arc<IndexedTools> {
         let toolsets: Vec<String> = toolsets.iter().map(|name| (*name).to_owned()).collect();
         let Rules { never, execute, narrowed } = rules;
-        let scope = IndexScope { toolsets: &toolsets, never, execute, list, narrowed: *narrowed };
-        let known = self.producers.known(scope);
-        known.unwrap_or_else(|| self.producers.build(&self.catalog, scope, tools(list)))
+        let callable = CallableScope { toolsets, never: never.clone(), execute: execute.clone() };
+        let scope = IndexScope { callable, list: list.to_owned(), narrowed: *narrowed };
+        let known = self.producers.known(&scope);
+        known.unwrap_or_else(|| self.producers.build(&self.catalog, &scope, tools(list)))
     }
 }
 
@@ -216,21 +217,22 @@ async fn many_operations_are_indexed_in_the_background_and_few_at_once() {
     let index = ProducerIndex::fill(&catalog, Arc::default(), None);
     let (catalog, index) = (Arc::new(catalog), Arc::new(index));
 
-    let rules = Rules::default();
-    let [many, few] = ["many", "few"].map(|name| vec![name.to_owned()]);
-    let Rules { never, execute, narrowed } = &rules;
-    let scope = |toolsets| IndexScope { toolsets, never, execute, list: "", narrowed: *narrowed };
-    assert!(index.is_ready(&catalog, scope(&few)), "few operations are indexed by the turn itself");
-    assert!(!index.is_ready(&catalog, scope(&many)), "a turn does not wait for many operations");
-    index.build_in_background(&catalog, scope(&many));
-    index.build_in_background(&catalog, scope(&many));
-    while !index.is_ready(&catalog, scope(&many)) {
+    let [many, few] = ["many", "few"].map(|name| {
+        let Rules { never, execute, narrowed } = Rules::default();
+        let callable = CallableScope { toolsets: vec![name.to_owned()], never, execute };
+        IndexScope { callable, list: String::new(), narrowed }
+    });
+    assert!(index.is_ready(&catalog, &few.callable), "few operations are indexed by the turn itself");
+    assert!(!index.is_ready(&catalog, &many.callable), "a turn does not wait for many operations");
+    index.build_in_background(&catalog, &many.callable);
+    index.build_in_background(&catalog, &many.callable);
+    while !index.is_ready(&catalog, &many.callable) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    assert!(index.known(scope(&many)).is_none());
-    let tools = index.build(&catalog, scope(&many), Vec::new());
+    assert!(index.known(&many).is_none());
+    let tools = index.build(&catalog, &many, Vec::new());
     assert_eq!(suppliers(&tools, "get_room", "room_id")[0], "list_rooms");
-    assert!(index.known(scope(&many)).is_some());
+    assert!(index.known(&many).is_some());
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub struct ExecuteRule {
 }
 
 /// Rules of execution. If no rule matches, `GET` and `HEAD` are permitted and everything else is denied.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ExecuteRules {
     /// Rules in order; the first match applies.
@@ -42,7 +42,7 @@ pub struct ExecuteRules {
 
 /// Behaviour of a turn while one of its calls awaits approval.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
 )]
 #[strum(serialize_all = "snake_case")]
 #[serde(rename_all = "snake_case")]
@@ -55,7 +55,7 @@ pub enum ApprovalMode {
 }
 
 /// Rules of approval by a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApprovalRules {
     /// Whether the turn waits.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
@@ -86,7 +88,7 @@ impl<'de> Deserialize<'de> for LinearRegex {
 #[derive(Debug, Clone, Default)]
 pub struct ToolGlobs {
     texts: Vec<String>,
-    compiled: GlobSet,
+    compiled: Arc<GlobSet>,
 }
 
 impl ToolGlobs {
@@ -99,7 +101,7 @@ impl ToolGlobs {
         for text in &texts {
             set.add(Glob::new(text).map_err(|error| error.to_string())?);
         }
-        Ok(Self { compiled: set.build().map_err(|error| error.to_string())?, texts })
+        Ok(Self { compiled: Arc::new(set.build().map_err(|error| error.to_string())?), texts })
     }
 
     /// Whether a glob matches the name, or there is no glob.
@@ -130,6 +132,12 @@ impl PartialEq for ToolGlobs {
 }
 
 impl Eq for ToolGlobs {}
+
+impl Hash for ToolGlobs {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.texts.hash(state);
+    }
+}
 
 impl Serialize for ToolGlobs {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
