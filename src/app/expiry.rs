@@ -32,7 +32,7 @@ async fn remove(store: &Store, pipeline: &Pipeline, ending: &CancellationToken) 
         let removed =
             [store.forget_kept_parts(ROWS).await, store.forget_plans(ROWS).await, store.expire_objects(ROWS).await];
         let removed = removed.into_iter().flatten().max().unwrap_or_default();
-        let _ = pipeline.approvals().sweep().await;
+        let _ = pipeline.approvals.sweep().await;
         let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
         tokio::select! {
             () = ending.cancelled() => return,

@@ -33,8 +33,8 @@ pub(super) fn switch_by_signal(pipeline: Arc<Pipeline>, ending: CancellationToke
     tokio::spawn(async move {
         loop {
             tokio::select! {
-                _ = off.recv() => pipeline.switch().off(None, "SIGUSR1"),
-                _ = on.recv() => pipeline.switch().on(None),
+                _ = off.recv() => pipeline.switch.off(None, "SIGUSR1"),
+                _ = on.recv() => pipeline.switch.on(None),
                 () = ending.cancelled() => return,
             }
         }

@@ -27,7 +27,7 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
     if !health.ok {
         degraded.push(json!({"part": "store", "reason": health.message}));
     }
-    let switched = side.pipeline.switch().state();
+    let switched = side.pipeline.switch.state();
     if switched.is_any() {
         degraded.push(json!({"part": "guard", "reason": "the kill switch is thrown: turns pass through unguarded"}));
     }
@@ -51,16 +51,16 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
 
 /// Handles `GET /metrics`: Prometheus text format 0.0.4.
 pub(super) async fn metrics(State(side): State<OperatorSide>) -> Response {
-    let switched = side.pipeline.switch().state();
+    let switched = side.pipeline.switch.state();
     side.metrics.switched_off.set(i64::from(switched.everything.is_some()));
     side.metrics.policies_switched_off.set(i64::try_from(switched.policies.len()).unwrap_or(i64::MAX));
     side.metrics.keys.set(i64::try_from(side.access.active()).unwrap_or(i64::MAX));
     side.metrics.store_up.set(i64::from(side.store.health().ok));
-    side.pipeline.approvals().measure().await;
+    side.pipeline.approvals.measure().await;
     side.pipeline.measure_upstreams();
     side.pipeline.measure_caches();
-    side.metrics.traces_waiting.set(i64::try_from(side.pipeline.traces_waiting()).unwrap_or(i64::MAX));
-    side.metrics.traces_on_disk_bytes.set(i64::try_from(side.pipeline.traces_on_disk()).unwrap_or(i64::MAX));
+    side.metrics.traces_waiting.set(i64::try_from(side.pipeline.traces.waiting()).unwrap_or(i64::MAX));
+    side.metrics.traces_on_disk_bytes.set(i64::try_from(side.pipeline.traces.on_disk()).unwrap_or(i64::MAX));
     let mut response = Response::new(Body::from(side.metrics.render()));
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);

@@ -42,7 +42,7 @@ pub(super) async fn list(
 async fn listed(side: &ClientSide, key: Option<&KnownKey>, query: Option<&str>, headers: HeaderMap) -> Response {
     let restricted = key.filter(|key| key.is_restricted());
     let is_first = query.is_none_or(|query| !continues(query));
-    let aliases = side.pipeline.alias_names().filter(|_| is_first);
+    let aliases = side.pipeline.aliases.keys().map(String::as_str).filter(|_| is_first);
     let aliases = aliases.filter(|name| restricted.is_none_or(|key| key.allows(name)));
     let aliases: Vec<(&str, &str)> = aliases.map(|name| (name, OWNER)).collect();
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();

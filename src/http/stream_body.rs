@@ -72,7 +72,7 @@ impl StreamBody {
                     Ok(Ok(TurnAnswer { body: AnswerBody::Whole(body), status, headers })) => {
                         let event = match status.is_success() {
                             true => event(&body),
-                            false => late_error(pending.protocol(), &body, status, &headers),
+                            false => late_error(pending.protocol, &body, status, &headers),
                         };
                         self.source = StreamSource::Ended;
                         return Some((event, self));

@@ -120,7 +120,7 @@ async fn turn(
         record_bodies,
     };
     let mut pending = side.pipeline.take(Box::new(request)).await;
-    let delivery_ack = pending.take_receipt();
+    let delivery_ack = pending.delivery_ack.take();
     let mut response = respond(side, pending, recorder).await;
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
     match delivery_ack {
@@ -155,7 +155,7 @@ fn requests_recording(side: &ClientSide, headers: &HeaderMap) -> Result<bool, Bo
 
 async fn respond(side: &ClientSide, mut pending: PendingAnswer, recorder: Option<ObjectRecorder>) -> Response {
     let keep_alive = side.pipeline.keep_alive();
-    let answered = if pending.is_stream() {
+    let answered = if pending.is_stream {
         match tokio::time::timeout(side.pipeline.hold_head(), pending.answer()).await {
             Ok(answered) => answered,
             Err(_) => {

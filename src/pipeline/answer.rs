@@ -60,53 +60,21 @@ impl DeliveryAck {
 /// An answer in progress. Awaiting it drives the turn. Dropping it cancels the turn: the client has disconnected.
 #[derive(Debug)]
 pub struct PendingAnswer {
-    answer: oneshot::Receiver<TurnAnswer>,
-    running: Running,
-    protocol: Protocol,
-    stream: bool,
-    is_guarded: bool,
-    delivery_ack: Option<DeliveryAck>,
+    pub(super) answer: oneshot::Receiver<TurnAnswer>,
+    pub(super) running: Running,
+    pub(crate) protocol: Protocol,
+    /// Whether a successful answer is a stream.
+    pub(crate) is_stream: bool,
+    /// Whether the turn may change its answer.
+    pub(super) is_guarded: bool,
+    /// To acknowledge after complete delivery, if the turn waits for it.
+    pub(crate) delivery_ack: Option<DeliveryAck>,
 }
 
 impl PendingAnswer {
-    /// Creates a pending answer of `running`. `stream` is whether a successful answer is a stream.
-    pub(crate) fn new(
-        answer: oneshot::Receiver<TurnAnswer>,
-        running: Running,
-        protocol: Protocol,
-        stream: bool,
-    ) -> Self {
-        Self { answer, running, protocol, stream, is_guarded: false, delivery_ack: None }
-    }
-
-    /// States whether the turn may change its answer.
-    pub(crate) fn guarded(self, is_guarded: bool) -> Self {
-        Self { is_guarded, ..self }
-    }
-
-    /// Adds the delivery_ack that the turn waits for.
-    pub(crate) fn with_receipt(self, delivery_ack: Option<DeliveryAck>) -> Self {
-        Self { delivery_ack, ..self }
-    }
-
-    /// Takes the delivery_ack to acknowledge after complete delivery; `None` if the turn does not wait for it.
-    pub fn take_receipt(&mut self) -> Option<DeliveryAck> {
-        self.delivery_ack.take()
-    }
-
-    /// Protocol of the answer.
-    pub fn protocol(&self) -> Protocol {
-        self.protocol
-    }
-
     /// Returns the writer of keep-alive events. A stream that is not guarded gets no event that its upstream did not send.
     pub fn keep_alive(&self) -> KeepAlive {
         if self.is_guarded { KeepAlive::events(self.protocol) } else { KeepAlive::comments() }
-    }
-
-    /// Whether a successful answer is a stream.
-    pub fn is_stream(&self) -> bool {
-        self.stream
     }
 
     /// Returns the answer as soon as its head is available.

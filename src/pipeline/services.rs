@@ -130,21 +130,6 @@ impl Pipeline {
         self.refusals.note(&self.tooling.load().catalog, &self.policies.load(), execution, policy);
     }
 
-    /// Returns the approval desk.
-    pub fn approvals(&self) -> &ApprovalDesk {
-        &self.approvals
-    }
-
-    /// Returns the kill switch.
-    pub fn switch(&self) -> &Switch {
-        &self.switch
-    }
-
-    /// Returns the names of the model aliases.
-    pub fn alias_names(&self) -> impl Iterator<Item = &str> {
-        self.aliases.keys().map(String::as_str)
-    }
-
     /// Whether an upstream serves this protocol.
     pub fn serves(&self, protocol: Protocol) -> bool {
         self.upstreams.iter().any(|upstream| upstream.settings().serves(protocol))
@@ -171,16 +156,6 @@ impl Pipeline {
     /// Writes queued traces and sends queued spans; gives up at `deadline`.
     pub async fn flush(&self, deadline: Duration) {
         tokio::join!(self.traces.drain(deadline), self.spans.flush(deadline));
-    }
-
-    /// Returns the number of traces that wait to be written.
-    pub fn traces_waiting(&self) -> usize {
-        self.traces.waiting()
-    }
-
-    /// Returns the bytes of traces that are spooled on disk because the store does not accept writes.
-    pub fn traces_on_disk(&self) -> u64 {
-        self.traces.on_disk()
     }
 
     /// Updates the metrics of cache sizes.

@@ -51,33 +51,39 @@ impl Pipeline {
                 headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
                 let body = AnswerBody::Whole(refusal.error.to_bytes_in(protocol, refusal.status));
                 response_sender.whole(TurnAnswer { status: refusal.status, headers, body });
-                return PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), protocol, false);
+                let running = Running::elsewhere(cancelled, &self.running);
+                return PendingAnswer {
+                    answer,
+                    running,
+                    protocol,
+                    is_stream: false,
+                    is_guarded: false,
+                    delivery_ack: None,
+                };
             }
         };
         // Error level, so that the span is active at every log level and log lines contain the trace id.
         let span = tracing::error_span!("turn", trace = turn.record.trace.id);
-        let stream = turn.request.is_stream();
+        let is_stream = turn.request.is_stream();
         let is_guarded = turn.policy.mode == Mode::Guard;
         let pipeline = self.clone();
         // API calls have deadlines, so an executing turn must not pause while the client reads nothing.
         if turn.toolsets.is_empty() {
             let turn = async move { drop(process(&pipeline, turn, response_sender).await) };
-            let turn = Box::pin(turn.instrument(span));
-            return PendingAnswer::new(answer, Running::here(turn, cancelled, &self.running), protocol, stream)
-                .guarded(is_guarded);
+            let running = Running::here(Box::pin(turn.instrument(span)), cancelled, &self.running);
+            return PendingAnswer { answer, running, protocol, is_stream, is_guarded, delivery_ack: None };
         }
         let (delivery_ack, delivered) = DeliveryAck::new();
         let executing = async move {
-            if let Some(reported) = process(&pipeline, turn, response_sender).await
+            if let Some(trace_id) = process(&pipeline, turn, response_sender).await
                 && delivered.await.is_ok()
             {
-                pipeline.executor.mark_delivered(&reported.trace_id).await;
+                pipeline.executor.mark_delivered(&trace_id).await;
             }
         };
         self.running.spawn(executing.instrument(span));
-        PendingAnswer::new(answer, Running::elsewhere(cancelled, &self.running), protocol, stream)
-            .guarded(is_guarded)
-            .with_receipt(Some(delivery_ack))
+        let running = Running::elsewhere(cancelled, &self.running);
+        PendingAnswer { answer, running, protocol, is_stream, is_guarded, delivery_ack: Some(delivery_ack) }
     }
 }
 
@@ -116,19 +122,9 @@ fn log_refusal(headers: &mut HeaderMap, status: StatusCode, error: &ErrorBody) {
     }
 }
 
-/// A turn whose answer reports the results of its calls.
-#[derive(Debug)]
-struct ResultsReported {
-    trace_id: String,
-}
-
-/// Processes and records a turn. Returns `ResultsReported` if the delivered answer reports the results of executed
-/// calls; an error reports none.
-async fn process(
-    pipeline: &Arc<Pipeline>,
-    mut turn: Box<Turn>,
-    response_sender: ResponseSender,
-) -> Option<ResultsReported> {
+/// Processes and records a turn. Returns its trace id if the delivered answer reports the results of executed calls; an
+/// error reports none.
+async fn process(pipeline: &Arc<Pipeline>, mut turn: Box<Turn>, response_sender: ResponseSender) -> Option<String> {
     if converse(pipeline, &mut turn, response_sender).await.is_err() {
         turn.record.trace.error = Some(CLIENT_GONE.to_owned());
         if turn.record.trace.outcome.is_none() {
@@ -139,7 +135,7 @@ async fn process(
     reserve_background(pipeline, &turn, streamed).await;
     let trace = &turn.record.trace;
     let has_results = trace.error.is_none() && trace.status == StatusCode::OK.as_u16() && !trace.executions.is_empty();
-    let reported = has_results.then(|| ResultsReported { trace_id: trace.id.clone() });
+    let reported = has_results.then(|| trace.id.clone());
     record(pipeline, turn);
     reported
 }

@@ -56,6 +56,11 @@ pub struct UpstreamFailure {
 }
 
 impl UpstreamFailure {
+    /// Creates a failure without a known time for a retry.
+    pub fn new(kind: UpstreamFailureKind, upstream: &str, message: impl Into<String>) -> Self {
+        Self { kind, upstream: upstream.to_owned(), message: message.into(), retry_after: None }
+    }
+
     /// Returns the value of the `retry-after` field: whole seconds, at least one (RFC 9110, section 10.2.3).
     pub fn retry_after_seconds(&self) -> Option<u64> {
         let wait = self.retry_after?;

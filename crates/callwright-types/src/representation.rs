@@ -16,7 +16,7 @@ pub struct Representation {
 }
 
 /// One kind of request for a tool ("Large Language Models Can Learn Representation in Natural Language", section 4.2).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pattern {
     /// A general sentence.
     pub description: String,

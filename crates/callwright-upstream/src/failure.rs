@@ -23,7 +23,7 @@ impl FailureBuilder {
     }
 
     pub(super) fn failure(&self, kind: UpstreamFailureKind, message: impl Into<String>) -> UpstreamFailure {
-        UpstreamFailure { kind, upstream: self.upstream.to_string(), message: message.into(), retry_after: None }
+        UpstreamFailure::new(kind, &self.upstream, message)
     }
 
     /// Creates a failure of a request that was not sent; a retry may succeed after `wait`.

@@ -77,7 +77,7 @@ pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Respons
     if let Err(error) = pending(&side).await {
         return error::store(&error);
     }
-    let changes = side.pipeline.approvals().changes();
+    let changes = side.pipeline.approvals.changes();
     let stream = ApprovalStream {
         pipeline: Arc::clone(&side.pipeline),
         side,
@@ -98,7 +98,7 @@ pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Respons
 impl ApprovalStream {
     /// Waits for the next event or comment; `None` at shutdown.
     async fn next(&mut self) -> Option<Bytes> {
-        let desk = self.pipeline.approvals();
+        let desk = &self.pipeline.approvals;
         loop {
             // While the store fails, the list keeps its last state.
             if let Ok(pending) = pending(&self.side).await

@@ -36,13 +36,13 @@ pub(in crate::http) async fn list(
     State(side): State<OperatorSide>,
     ParsedQuery(filter): ParsedQuery<ApprovalFilter>,
 ) -> Response {
-    let page = side.pipeline.approvals().list(&filter).await;
+    let page = side.pipeline.approvals.list(&filter).await;
     page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
 }
 
 /// Returns one approval in full.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Response {
-    match side.pipeline.approvals().show(&id).await {
+    match side.pipeline.approvals.show(&id).await {
         Ok(Some(approval)) => json::value(StatusCode::OK, &approval),
         Ok(None) => unknown(&id),
         Err(error) => error::store(&error),
@@ -92,7 +92,7 @@ async fn decide(
         Ok(ruling) => ruling,
         Err(message) => return error::invalid_body(message),
     };
-    match side.pipeline.approvals().decide(id, &ruling).await {
+    match side.pipeline.approvals.decide(id, &ruling).await {
         Ok(DecisionResult::Now(approval)) => json::value(StatusCode::OK, &approval),
         Ok(DecisionResult::Before(approval)) => over(StatusCode::CONFLICT, &approval, "already_decided"),
         Ok(DecisionResult::TooLate(approval)) => over(StatusCode::GONE, &approval, "approval_expired"),

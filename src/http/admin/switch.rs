@@ -34,7 +34,7 @@ struct SwitchBody {
 
 /// Returns what is switched off now.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>) -> Response {
-    json::value(StatusCode::OK, &*side.pipeline.switch().state())
+    json::value(StatusCode::OK, &*side.pipeline.switch.state())
 }
 
 /// Switches everything, or the turns of one policy, off or on again.
@@ -63,7 +63,7 @@ pub(in crate::http) async fn throw(
         let known: Vec<&str> = policies.policies().map(|policy| policy.name.as_str()).collect();
         return error::invalid_body(format!("there is no policy `{name}`; known policies: {}", known.join(", ")));
     }
-    let switch = side.pipeline.switch();
+    let switch = &side.pipeline.switch;
     if off {
         switch.off(policy.as_deref(), &reason)
     } else {

@@ -69,20 +69,9 @@ pub struct ToolShown {
     /// JSON Schema of the arguments.
     pub parameters: Value,
     /// Patterns of the tool, learned or written, in display order.
-    pub patterns: Vec<PatternShown>,
+    pub patterns: Vec<Pattern>,
     /// Possible sources of the argument values.
     pub arguments: Vec<ArgumentSources>,
-}
-
-/// A usage pattern of a tool.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PatternShown {
-    /// A general sentence.
-    pub description: String,
-    /// Short example phrases of users.
-    pub cases: Vec<String>,
-    /// Weight of a match with this pattern in the ranking; the default is 1.
-    pub weight: f32,
 }
 
 /// Possible sources of one argument's value.
@@ -183,9 +172,7 @@ impl Inspection {
             description: operation.tool.description.clone(),
             shown: self.shown(operation, learned.map(|learned| &**learned)),
             parameters: Value::clone(&operation.tool.parameters),
-            patterns: learned
-                .map(|learned| learned.patterns.iter().map(PatternShown::of).collect())
-                .unwrap_or_default(),
+            patterns: learned.map(|learned| learned.patterns.clone()).unwrap_or_default(),
             arguments: self.sources(operation),
         })
     }
@@ -257,12 +244,5 @@ impl Inspection {
             ArgumentSources { argument: argument.to_owned(), sources: shown.collect() }
         });
         sources.collect()
-    }
-}
-
-impl PatternShown {
-    fn of(pattern: &Pattern) -> Self {
-        let Pattern { description, cases, weight } = pattern;
-        Self { description: description.clone(), cases: cases.clone(), weight: *weight }
     }
 }

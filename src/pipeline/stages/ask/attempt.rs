@@ -67,12 +67,8 @@ async fn send_pending(turn: &Turn, response_sender: &mut ResponseSender, pending
 
 /// Returns the failure for a turn over its total time limit.
 fn over(upstream: &str, limit: u64) -> UpstreamFailure {
-    UpstreamFailure {
-        kind: UpstreamFailureKind::Timeout,
-        upstream: upstream.to_owned(),
-        message: format!("the answer was incomplete {limit} s after its request (limits.total_seconds)"),
-        retry_after: None,
-    }
+    let message = format!("the answer was incomplete {limit} s after its request (limits.total_seconds)");
+    UpstreamFailure::new(UpstreamFailureKind::Timeout, upstream, message)
 }
 
 /// Facts about an exchange besides its result.

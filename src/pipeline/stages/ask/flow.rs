@@ -263,12 +263,9 @@ impl Flow<'_> {
             return Ok(());
         }
         if !is_finished {
-            return Err(BrokenStream::Upstream(UpstreamFailure {
-                kind: UpstreamFailureKind::Truncated,
-                upstream: turn.upstream.name().to_owned(),
-                message: "the stream ended before its answer was finished".to_owned(),
-                retry_after: None,
-            }));
+            let message = "the stream ended before its answer was finished";
+            let failure = UpstreamFailure::new(UpstreamFailureKind::Truncated, turn.upstream.name(), message);
+            return Err(BrokenStream::Upstream(failure));
         }
         if let FlowForm::Chat(flow) = &mut self.form {
             flow.end_through(&mut self.out);

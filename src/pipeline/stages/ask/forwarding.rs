@@ -65,10 +65,5 @@ pub(super) fn unreadable(turn: &Turn, error: &SseError) -> BrokenStream {
 
 /// Returns the failure for an unreadable answer.
 pub(super) fn malformed(turn: &Turn, message: String) -> UpstreamFailure {
-    UpstreamFailure {
-        kind: UpstreamFailureKind::Malformed,
-        upstream: turn.upstream.name().to_owned(),
-        message,
-        retry_after: None,
-    }
+    UpstreamFailure::new(UpstreamFailureKind::Malformed, turn.upstream.name(), message)
 }

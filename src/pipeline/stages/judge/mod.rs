@@ -5,12 +5,12 @@ use std::cell::OnceCell;
 use crate::pipeline::caches::KnownReactions;
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::services::Pipeline;
-use crate::pipeline::state::{ChatDraft, JudgedAnswer, Turn, TurnConversation};
+use crate::pipeline::state::{JudgedAnswer, Turn, TurnConversation};
 use crate::pipeline::tools::{Offer, report_problems};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, is_call_of_function, judge_message};
-use callwright_judge::scanner::{Context, Conversation, Expectations, JudgementBudget, Transcript};
+use callwright_judge::scanner::{Context, Conversation, JudgementBudget, Transcript};
 use callwright_openai::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::Stage;
@@ -57,13 +57,12 @@ pub(crate) fn judge_planned(
     conversation: &TurnConversation,
     completion: Completion,
 ) -> JudgedAnswer {
-    let offer = conversation.offer();
     let judged = pipeline.timed(Stage::Judge, || {
-        let judged = judged(pipeline, turn, offer, &conversation.draft, completion, None, false);
+        let judged = judged(pipeline, turn, conversation, completion, None);
         note_reaction(turn, &judged);
         judged
     });
-    secrets::of_answer(turn, offer, &judged);
+    secrets::of_answer(turn, conversation.offer(), &judged);
     judged
 }
 
@@ -74,12 +73,9 @@ fn judge_upstream(
     completion: Completion,
     purpose: Purpose,
 ) -> JudgedAnswer {
-    let (offer, draft) = (conversation.offer(), &conversation.draft);
-    let expectations = conversation.expectations();
-    let confirms = purpose == Purpose::Confirmation;
-    let judged = judged(pipeline, turn, offer, draft, completion, expectations.as_ref(), confirms);
+    let judged = judged(pipeline, turn, conversation, completion, Some(purpose));
     // Observes whether the upstream parses this model's calls itself, if the model could make calls.
-    if offer.is_judged() && draft.request().tool_choice() != ToolChoice::None {
+    if conversation.offer().is_judged() && conversation.draft.request().tool_choice() != ToolChoice::None {
         turn.upstream.note_delivery(&turn.model, observed_calls(&judged));
     }
     if let Some(attempt) = turn.record.trace.attempts.last_mut() {
@@ -93,15 +89,17 @@ fn judge_upstream(
     judged
 }
 
+/// Validates an answer of the upstream to a request of this purpose; without one, an answer of a plan, of which nothing
+/// is expected.
 fn judged(
     pipeline: &Pipeline,
     turn: &Turn,
-    offer: &Offer,
-    draft: &ChatDraft,
+    conversation: &TurnConversation,
     mut completion: Completion,
-    expectations: Option<&Expectations>,
-    confirms: bool,
+    purpose: Option<Purpose>,
 ) -> JudgedAnswer {
+    let (offer, draft) = (conversation.offer(), &conversation.draft);
+    let expectations = purpose.and_then(|_| conversation.expectations());
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
     let known = KnownConversation::of(draft.conversation());
@@ -119,7 +117,7 @@ fn judged(
     let context = Context {
         conversation: Some(&known),
         relevance: relevance.as_ref(),
-        expectations,
+        expectations: expectations.as_ref(),
         similarity,
         reactions: Some(&reactions),
         namespaces: None,
@@ -130,7 +128,7 @@ fn judged(
         json_wanted: request.requires_json(),
         delivery: if turn.upstream.delivers_calls(&turn.model) { Delivery::Native } else { Delivery::Text },
         expressions: policy.repair.rescue.expressions,
-        confirms,
+        confirms: purpose == Some(Purpose::Confirmation),
         ..Situation::with(turn.evidence(request))
     };
     // Calls that were accepted earlier count as an answer.
