@@ -35,7 +35,7 @@ impl KnownModels {
 #[derive(Debug)]
 pub struct ModelCounters {
     metric: IntCounterVec,
-    known: Arc<KnownModels>,
+    pub(super) known: Arc<KnownModels>,
 }
 
 impl Family for ModelCounters {
@@ -46,11 +46,6 @@ impl Family for ModelCounters {
 }
 
 impl ModelCounters {
-    /// Shares the known names of another family.
-    pub(super) fn share(&mut self, known: &Arc<KnownModels>) {
-        self.known = Arc::clone(known);
-    }
-
     /// Increments a counter; `value` is the label of an enumeration, or the name of a notation.
     pub fn inc(&self, upstream: &str, model: &str, value: &str) {
         let [upstream, model] = self.known.labels(upstream, model);
@@ -63,7 +58,7 @@ impl ModelCounters {
 #[derive(Debug)]
 pub struct ModelGauges {
     metric: GaugeVec,
-    known: Arc<KnownModels>,
+    pub(super) known: Arc<KnownModels>,
 }
 
 impl Family for ModelGauges {
@@ -74,11 +69,6 @@ impl Family for ModelGauges {
 }
 
 impl ModelGauges {
-    /// Shares the known names of another family.
-    pub(super) fn share(&mut self, known: &Arc<KnownModels>) {
-        self.known = Arc::clone(known);
-    }
-
     /// Sets the value of a model.
     pub fn set(&self, upstream: &str, model: &str, number: f64) {
         let labels = self.known.labels(upstream, model);

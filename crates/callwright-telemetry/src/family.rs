@@ -79,16 +79,13 @@ impl Family for Histogram {
 
 /// Counters by one enumerated label; all series exist from the start.
 #[derive(Debug)]
-pub struct Counters<L> {
-    series: Box<[IntCounter]>,
-    label: PhantomData<L>,
-}
+pub struct Counters<L>(Box<[IntCounter]>, PhantomData<L>);
 
 impl<L: Label> Family for Counters<L> {
     fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
         let metric = registered(IntCounterVec::new(spec.opts(), spec.labels)?, registry)?;
         let series = L::ALL.iter().map(|value| metric.get_metric_with_label_values(&[value.label()]));
-        Ok(Self { series: series.collect::<Result<_, _>>()?, label: PhantomData })
+        Ok(Self(series.collect::<Result<_, _>>()?, PhantomData))
     }
 }
 
@@ -100,7 +97,7 @@ impl<L: Label> Counters<L> {
 
     /// Increments by a count.
     pub fn add(&self, label: L, count: u64) {
-        if let Some(counter) = self.series.get(label.index()) {
+        if let Some(counter) = self.0.get(label.index()) {
             counter.inc_by(count);
         }
     }
@@ -108,23 +105,20 @@ impl<L: Label> Counters<L> {
 
 /// Gauges by one enumerated label; all series exist from the start.
 #[derive(Debug)]
-pub struct Gauges<L> {
-    series: Box<[IntGauge]>,
-    label: PhantomData<L>,
-}
+pub struct Gauges<L>(Box<[IntGauge]>, PhantomData<L>);
 
 impl<L: Label> Family for Gauges<L> {
     fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
         let metric = registered(IntGaugeVec::new(spec.opts(), spec.labels)?, registry)?;
         let series = L::ALL.iter().map(|value| metric.get_metric_with_label_values(&[value.label()]));
-        Ok(Self { series: series.collect::<Result<_, _>>()?, label: PhantomData })
+        Ok(Self(series.collect::<Result<_, _>>()?, PhantomData))
     }
 }
 
 impl<L: Label> Gauges<L> {
     /// Sets the value of a label.
     pub fn set(&self, label: L, value: u64) {
-        if let Some(gauge) = self.series.get(label.index()) {
+        if let Some(gauge) = self.0.get(label.index()) {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         }
     }
@@ -132,17 +126,14 @@ impl<L: Label> Gauges<L> {
 
 /// Counters by two enumerated labels; all series exist from the start.
 #[derive(Debug)]
-pub struct Counters2<A, B> {
-    series: Box<[IntCounter]>,
-    labels: PhantomData<(A, B)>,
-}
+pub struct Counters2<A, B>(Box<[IntCounter]>, PhantomData<(A, B)>);
 
 impl<A: Label, B: Label> Family for Counters2<A, B> {
     fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
         let metric = registered(IntCounterVec::new(spec.opts(), spec.labels)?, registry)?;
         let pairs = A::ALL.iter().flat_map(|one| B::ALL.iter().map(move |other| [one.label(), other.label()]));
         let series = pairs.map(|pair| metric.get_metric_with_label_values(&pair));
-        Ok(Self { series: series.collect::<Result<_, _>>()?, labels: PhantomData })
+        Ok(Self(series.collect::<Result<_, _>>()?, PhantomData))
     }
 }
 
@@ -154,7 +145,7 @@ impl<A: Label, B: Label> Counters2<A, B> {
 
     /// Increments by a count.
     pub fn add(&self, one: A, other: B, count: u64) {
-        if let Some(counter) = self.series.get(one.index() * B::ALL.len() + other.index()) {
+        if let Some(counter) = self.0.get(one.index() * B::ALL.len() + other.index()) {
             counter.inc_by(count);
         }
     }
@@ -162,24 +153,21 @@ impl<A: Label, B: Label> Counters2<A, B> {
 
 /// Gauges by two enumerated labels; all series exist from the start.
 #[derive(Debug)]
-pub struct Gauges2<A, B> {
-    series: Box<[IntGauge]>,
-    labels: PhantomData<(A, B)>,
-}
+pub struct Gauges2<A, B>(Box<[IntGauge]>, PhantomData<(A, B)>);
 
 impl<A: Label, B: Label> Family for Gauges2<A, B> {
     fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
         let metric = registered(IntGaugeVec::new(spec.opts(), spec.labels)?, registry)?;
         let pairs = A::ALL.iter().flat_map(|one| B::ALL.iter().map(move |other| [one.label(), other.label()]));
         let series = pairs.map(|pair| metric.get_metric_with_label_values(&pair));
-        Ok(Self { series: series.collect::<Result<_, _>>()?, labels: PhantomData })
+        Ok(Self(series.collect::<Result<_, _>>()?, PhantomData))
     }
 }
 
 impl<A: Label, B: Label> Gauges2<A, B> {
     /// Adds to a series; subtracts if the number is negative.
     pub fn add(&self, one: A, other: B, number: i64) {
-        if let Some(gauge) = self.series.get(one.index() * B::ALL.len() + other.index()) {
+        if let Some(gauge) = self.0.get(one.index() * B::ALL.len() + other.index()) {
             gauge.add(number);
         }
     }
@@ -187,16 +175,13 @@ impl<A: Label, B: Label> Gauges2<A, B> {
 
 /// Histograms by one enumerated label; all series exist from the start.
 #[derive(Debug)]
-pub struct Histograms<L> {
-    series: Box<[Histogram]>,
-    label: PhantomData<L>,
-}
+pub struct Histograms<L>(Box<[Histogram]>, PhantomData<L>);
 
 impl<L: Label> Family for Histograms<L> {
     fn register(spec: Spec, registry: &Registry) -> prometheus::Result<Self> {
         let metric = registered(HistogramVec::new(spec.histogram_opts(), spec.labels)?, registry)?;
         let series = L::ALL.iter().map(|value| metric.get_metric_with_label_values(&[value.label()]));
-        Ok(Self { series: series.collect::<Result<_, _>>()?, label: PhantomData })
+        Ok(Self(series.collect::<Result<_, _>>()?, PhantomData))
     }
 }
 
@@ -208,7 +193,7 @@ impl<L: Label> Histograms<L> {
 
     /// Observes a number.
     pub fn observe_number(&self, label: L, number: f64) {
-        if let Some(histogram) = self.series.get(label.index()) {
+        if let Some(histogram) = self.0.get(label.index()) {
             histogram.observe(number);
         }
     }
@@ -218,7 +203,7 @@ impl<L: Label> Histograms<L> {
 #[derive(Debug)]
 pub struct NamedCounters<L> {
     metric: IntCounterVec,
-    known: Arc<KnownNames>,
+    pub(super) known: Arc<KnownNames>,
     label: PhantomData<L>,
 }
 
@@ -230,11 +215,6 @@ impl<L: Label> Family for NamedCounters<L> {
 }
 
 impl<L: Label> NamedCounters<L> {
-    /// Shares the known names of another family.
-    pub(super) fn share(&mut self, known: &Arc<KnownNames>) {
-        self.known = Arc::clone(known);
-    }
-
     /// Increments by one.
     pub fn inc(&self, name: &str, label: L) {
         self.add(name, label, 1);
@@ -250,7 +230,7 @@ impl<L: Label> NamedCounters<L> {
 #[derive(Debug)]
 pub struct NamedAmounts {
     metric: CounterVec,
-    known: Arc<KnownNames>,
+    pub(super) known: Arc<KnownNames>,
 }
 
 impl Family for NamedAmounts {
@@ -261,11 +241,6 @@ impl Family for NamedAmounts {
 }
 
 impl NamedAmounts {
-    /// Shares the known names of another family.
-    pub(super) fn share(&mut self, known: &Arc<KnownNames>) {
-        self.known = Arc::clone(known);
-    }
-
     /// Adds an amount; a negative or non-finite one is ignored.
     pub fn add(&self, name: &str, amount: f64) {
         if amount.is_finite() && amount >= 0.0 {

@@ -291,19 +291,19 @@ impl Metrics {
     pub fn new() -> Self {
         // Cannot fail at run time: names and labels are constants above, and every test creates an instance.
         let mut metrics = Self::register().expect("metric names are valid and unique");
-        metrics.calls_judged.share(&metrics.tools);
-        metrics.tool_executions.share(&metrics.tools);
-        metrics.upstream_attempts.share(&metrics.upstreams);
+        metrics.calls_judged.known = Arc::clone(&metrics.tools);
+        metrics.tool_executions.known = Arc::clone(&metrics.tools);
+        metrics.upstream_attempts.known = Arc::clone(&metrics.upstreams);
         let models = Arc::new(KnownModels::of(&metrics.upstreams));
         for counters in [&mut metrics.model_calls, &mut metrics.model_diagnoses, &mut metrics.rescued_calls] {
-            counters.share(&models);
+            counters.known = Arc::clone(&models);
         }
-        metrics.native_call_share.share(&models);
-        metrics.credential_faults.share(&metrics.toolsets);
-        metrics.calls_refused.share(&metrics.toolsets);
-        metrics.key_requests.share(&metrics.groups);
-        metrics.key_tokens.share(&metrics.groups);
-        metrics.key_cost.share(&metrics.groups);
+        metrics.native_call_share.known = Arc::clone(&models);
+        metrics.credential_faults.known = Arc::clone(&metrics.toolsets);
+        metrics.calls_refused.known = Arc::clone(&metrics.toolsets);
+        metrics.key_requests.known = Arc::clone(&metrics.groups);
+        metrics.key_tokens.known = Arc::clone(&metrics.groups);
+        metrics.key_cost.known = Arc::clone(&metrics.groups);
         // The group of keys without a group.
         metrics.groups.add([""]);
         metrics.build_info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);

@@ -95,19 +95,8 @@ impl FaultCode {
     }
 
     /// Returns the level of evaluation, 1 to 6. A scan stops at the first level with a fault.
-    pub const fn level(self) -> u8 {
-        match self {
-            Self::NoCall => 1,
-            Self::ToolNotRelevant | Self::ToolNameLiteral | Self::ToolNameSemantic | Self::ToolUnknown => 2,
-            Self::ParameterOfOtherTool
-            | Self::ParameterLiteral
-            | Self::ParameterSemantic
-            | Self::ParameterMissing
-            | Self::ParameterUnknown => 3,
-            Self::TypeMismatch | Self::Constraint | Self::Placeholder | Self::WrongSource => 4,
-            Self::Circle | Self::RepeatedCall => 5,
-            Self::NoAnswer | Self::CallAnnounced => 6,
-        }
+    pub fn level(self) -> u8 {
+        self.code().as_bytes().get(1).map_or(0, |digit| digit - b'0')
     }
 
     /// Whether the fault concerns a call, and not an answer without one.

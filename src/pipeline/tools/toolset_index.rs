@@ -5,7 +5,6 @@
 //! unchanged toolsets.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -42,9 +41,7 @@ pub(crate) struct ToolListIndex {
     texts: Vec<ToolText>,
     segment: ArcSwap<ToolSegment>,
     learned: LearnedRanking,
-    /// Whether the index has the vectors.
-    has_vectors: AtomicBool,
-    /// Vectors of the tools' own texts, without learned patterns, once available.
+    /// Vectors of the tools' own texts, without learned patterns, once the index has them.
     meanings: OnceLock<Arc<[Vector]>>,
     /// Counts the tools in the metric until the vectors are available.
     without_vectors: Mutex<Option<WithoutVectors>>,
@@ -77,7 +74,7 @@ impl ToolsetIndex {
             let known = before.and_then(|before| before.by_toolset.get(&toolset.name));
             match known.filter(|known| known.texts == texts && known.learned == learned) {
                 Some(known) => (Arc::clone(known), false),
-                None => (Arc::new(ToolListIndex::by_words(texts, learned)), true),
+                None => (Arc::new(ToolListIndex::build(texts, learned, None)), true),
             }
         });
         let mut by_toolset = BTreeMap::new();
@@ -129,7 +126,7 @@ impl ToolsetIndex {
         });
         let (texts, learned) = (texts.collect::<Vec<_>>(), LearnedRanking::default());
         match self.text_vectors.as_ref().and_then(|vectors| vectors.tools(&texts)) {
-            Some(vectors) => ToolListIndex::with_vectors(texts, learned, vectors),
+            Some(vectors) => Arc::new(ToolListIndex::build(texts, learned, Some(vectors))),
             None => ToolListIndex::new(texts, learned, self.embedder.as_ref(), "(offer)"),
         }
     }
@@ -147,16 +144,16 @@ impl ToolListIndex {
         embedder: Option<&Arc<dyn Embedder>>,
         name: &str,
     ) -> Arc<Self> {
-        let tools = Arc::new(Self::by_words(texts, learned));
+        let tools = Arc::new(Self::build(texts, learned, None));
         tools.embed(embedder, name, None);
         tools
     }
 
-    /// Indexes the tools by words.
-    fn by_words(texts: Vec<ToolText>, learned: LearnedRanking) -> Self {
-        let segment = ArcSwap::from_pointee(learned.segment(&texts, None));
-        let (has_vectors, without_vectors) = (AtomicBool::new(false), Mutex::default());
-        Self { texts, segment, learned, has_vectors, meanings: OnceLock::new(), without_vectors }
+    /// Indexes the tools by words, and by vectors if they are known.
+    fn build(texts: Vec<ToolText>, learned: LearnedRanking, vectors: Option<Vec<ToolVectors>>) -> Self {
+        let segment = ArcSwap::from_pointee(learned.segment(&texts, vectors.as_deref()));
+        let meanings = vectors.map_or_else(OnceLock::new, |vectors| meanings(vectors).into());
+        Self { texts, segment, learned, meanings, without_vectors: Mutex::default() }
     }
 
     /// Starts a task that adds the vectors. `counted` counts the tools in the metric until then.
@@ -167,12 +164,6 @@ impl ToolListIndex {
         }
     }
 
-    fn with_vectors(texts: Vec<ToolText>, learned: LearnedRanking, vectors: Vec<ToolVectors>) -> Arc<Self> {
-        let segment = ArcSwap::from_pointee(learned.segment(&texts, Some(&vectors)));
-        let (has_vectors, without_vectors) = (AtomicBool::new(true), Mutex::default());
-        Arc::new(Self { texts, segment, learned, has_vectors, meanings: meanings(vectors).into(), without_vectors })
-    }
-
     /// Returns the current index.
     pub(crate) fn segment(&self) -> Arc<ToolSegment> {
         self.segment.load_full()
@@ -180,7 +171,7 @@ impl ToolListIndex {
 
     /// Whether semantic search is available.
     pub(crate) fn has_vectors(&self) -> bool {
-        self.has_vectors.load(Ordering::Acquire)
+        self.meanings.get().is_some()
     }
 
     /// Returns the vectors of the tools' own texts, in their order, once available.
@@ -261,10 +252,9 @@ async fn add_vectors(tools: Arc<ToolListIndex>, vectors: Vec<ToolVectors>, name:
     });
     match built.await {
         Ok((segment, meanings)) => {
+            tools.segment.store(Arc::new(segment));
             // No other task sets the vectors.
             let _ = tools.meanings.set(meanings);
-            tools.segment.store(Arc::new(segment));
-            tools.has_vectors.store(true, Ordering::Release);
             drop(tools.without_vectors.lock().unwrap_or_else(PoisonError::into_inner).take());
             tracing::debug!(toolset = name, tools = tools.texts.len(), "semantic search of the toolset is available");
         }
@@ -365,7 +355,7 @@ mod tests {
         let representations = Representations::from_directory(folder.path()).unwrap();
         let (order, block) = (tool("order"), tool("block"));
         let list = ToolsetIndex::of_clients(representations, None).of_client(&[&order, &block]);
-        let index = ToolIndex::new([list.segment()], list.fusion());
+        let index = ToolIndex::new([list.segment()], list.learned.fusion);
         let found = index.search(&ToolQuery { text, vector: None }, 2);
         found.iter().filter_map(|found| list.name(found.position)).map(str::to_owned).collect()
     }

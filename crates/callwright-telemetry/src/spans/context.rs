@@ -10,7 +10,7 @@ pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
 /// Flag of `traceparent`: the caller records its span (section 3.2.2.5.1).
-const SAMPLED: u8 = 1;
+pub(super) const SAMPLED: u8 = 1;
 
 /// Span of a turn and its place in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
-use opentelemetry_proto::tonic::trace::v1::{Span, Status};
+use opentelemetry_proto::tonic::trace::v1::{Span, SpanFlags, Status};
 use url::Url;
 
 use super::attributes::{self as name, Attributes, bounded};
+use super::context::SAMPLED;
 use super::{Operation, OperationKind, SpanContext};
 use crate::labels::MemoryKind;
 use callwright_types::trace::{Attempt, Execution};
@@ -21,16 +22,15 @@ pub(super) type Addresses = BTreeMap<String, (String, u16)>;
 const PROVIDER: &str = "openai";
 /// Tool type of an API call by the conventions: a tool that the agent's side executes.
 const EXTENSION: &str = "extension";
-/// Flags of a span (OTLP, `SpanFlags`): the lowest eight bits are those of `traceparent`. The next bit states that the
-/// following one is valid; that one states that the parent is in another process.
-const SAMPLED: u32 = 0x001;
-const HAS_IS_REMOTE: u32 = 0x100;
-const IS_REMOTE: u32 = 0x200;
-/// Lowest status that is an error of the server, whose span then failed.
-const SERVER_ERROR: u16 = 500;
 /// Outcome labels of attempts.
 const SUCCESS: &str = "success";
 const HTTP_ERROR: &str = "http_error";
+
+/// Returns the flags of a span, which is sampled. `is_remote` is whether its parent is in another process.
+fn flags(is_remote: bool) -> u32 {
+    let known = u32::from(SAMPLED) | SpanFlags::ContextHasIsRemoteMask as u32;
+    if is_remote { known | SpanFlags::ContextIsRemoteMask as u32 } else { known }
+}
 
 /// Returns host and port of the upstreams with these base URLs.
 pub(super) fn addresses<'a>(upstreams: impl IntoIterator<Item = (&'a str, &'a str)>) -> Addresses {
@@ -74,7 +74,7 @@ impl TurnSpans<'_> {
         let error = match trace.status {
             // A turn without a status has no response: the client disconnected.
             0 => Some("cancelled".to_owned()),
-            status if status >= SERVER_ERROR => Some(status.to_string()),
+            status if status >= 500 => Some(status.to_string()),
             _ => None,
         };
         let attributes = Attributes::default()
@@ -97,7 +97,7 @@ impl TurnSpans<'_> {
         let span = self.span(self.context.span_id(), format!("chat {}", bounded(&trace.model)), Duration::ZERO, took);
         Span {
             parent_span_id: self.context.parent().map(|parent| parent.to_vec()).unwrap_or_default(),
-            flags: SAMPLED | HAS_IS_REMOTE | if self.context.has_parent() { IS_REMOTE } else { 0 },
+            flags: flags(self.context.has_parent()),
             kind: SpanKind::Server.into(),
             ..finished(span, attributes, error)
         }
@@ -173,7 +173,7 @@ impl TurnSpans<'_> {
             trace_id: self.context.trace_id().to_vec(),
             span_id: id.to_vec(),
             parent_span_id: self.context.span_id().to_vec(),
-            flags: SAMPLED | HAS_IS_REMOTE,
+            flags: flags(false),
             name: called,
             kind: SpanKind::Internal.into(),
             start_time_unix_nano: start,

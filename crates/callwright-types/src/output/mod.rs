@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use callwright_common::json::Pointer;
+use strum::EnumString;
 pub use walk::fields_of;
 
 /// One value in the responses of a tool.
@@ -32,7 +33,8 @@ pub struct OutputField {
 }
 
 /// JSON Schema types except `null`, which is never passed to a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, EnumString)]
+#[strum(serialize_all = "lowercase")]
 pub enum ValueKind {
     /// `true` or `false`.
     Boolean,
@@ -76,19 +78,6 @@ impl OutputField {
 }
 
 impl ValueKind {
-    /// Returns the kind with this JSON Schema name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "boolean" => Self::Boolean,
-            "integer" => Self::Integer,
-            "number" => Self::Number,
-            "string" => Self::String,
-            "array" => Self::Array,
-            "object" => Self::Object,
-            _ => return None,
-        })
-    }
-
     /// Whether it is a number, integral or not.
     pub fn is_number(self) -> bool {
         matches!(self, Self::Integer | Self::Number)

@@ -122,9 +122,9 @@ impl<'d, N: SchemaNode<'d>> SchemaParts<'d, N> {
         let mut kinds: Vec<ValueKind> = Vec::new();
         for (_, keywords) in self.views.iter() {
             match keywords.get("type") {
-                Some(Value::String(name)) => kinds.extend(ValueKind::of_name(name)),
+                Some(Value::String(name)) => kinds.extend(name.parse::<ValueKind>()),
                 Some(Value::Array(names)) => {
-                    kinds.extend(names.iter().filter_map(|name| ValueKind::of_name(name.as_str()?)));
+                    kinds.extend(names.iter().filter_map(|name| name.as_str()?.parse::<ValueKind>().ok()));
                 }
                 _ if keywords.get("properties").is_some_and(Value::is_object) => kinds.push(ValueKind::Object),
                 _ if keywords.get("items").is_some() => kinds.push(ValueKind::Array),

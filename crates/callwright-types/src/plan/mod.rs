@@ -16,24 +16,18 @@ pub use order::PlanError;
 /// Calls that supply each other's arguments. The graph has no cycle, every reference names a node, and nodes are sorted
 /// after those that they depend on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "PlanForm", into = "PlanForm")]
+#[serde(try_from = "PlanForm")]
 pub struct Plan {
     nodes: Vec<Node>,
     finals: Vec<String>,
 }
 
 /// A plan in serialised form, validated on deserialisation.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlanForm {
     nodes: Vec<Node>,
     finals: Vec<String>,
-}
-
-impl From<Plan> for PlanForm {
-    fn from(Plan { nodes, finals }: Plan) -> Self {
-        Self { nodes, finals }
-    }
 }
 
 impl TryFrom<PlanForm> for Plan {

@@ -1,10 +1,10 @@
 //! Actions for the faults of the table.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Error, MapAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use strum::{IntoStaticStr, VariantArray};
 
@@ -99,7 +99,8 @@ impl Serialize for FaultActions {
 
 impl<'de> Deserialize<'de> for FaultActions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ActionsVisitor)
+        let actions = BTreeMap::<FaultCodeKey, Action>::deserialize(deserializer)?;
+        Ok(actions.into_iter().fold(Self::default(), |all, (FaultCodeKey(code), action)| all.with(code, action)))
     }
 }
 
@@ -120,50 +121,21 @@ impl JsonSchema for FaultActions {
     }
 }
 
-struct ActionsVisitor;
-
-impl<'de> Visitor<'de> for ActionsVisitor {
-    type Value = FaultActions;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a mapping from fault codes to actions")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FaultActions, A::Error> {
-        let mut actions = FaultActions::default();
-        while let Some(FaultCodeKey(code)) = entries.next_key()? {
-            actions = actions.with(code, entries.next_value()?);
-        }
-        Ok(actions)
-    }
-}
-
 /// A code. Its error is that of an unknown field, so that the file parser can suggest the nearest name.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct FaultCodeKey(FaultCode);
 
 impl<'de> Deserialize<'de> for FaultCodeKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl Visitor<'_> for KeyVisitor {
-            type Value = FaultCodeKey;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a fault code")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<FaultCodeKey, E> {
-                let code = FaultCode::ALL.into_iter().find(|code| code.code() == text || code.name() == text);
-                match code {
-                    Some(code) if code.code() == text => Ok(FaultCodeKey(code)),
-                    Some(code) => Err(E::custom(format_args!(
-                        "unknown key `{text}`; faults are named by their codes: `{}`",
-                        code.code()
-                    ))),
-                    None => Err(E::unknown_field(text, &FaultCode::CODES)),
-                }
-            }
+        let text = Cow::<str>::deserialize(deserializer)?;
+        match FaultCode::ALL.into_iter().find(|code| code.code() == text || code.name() == text) {
+            Some(code) if code.code() == text => Ok(Self(code)),
+            Some(code) => Err(D::Error::custom(format_args!(
+                "unknown key `{text}`; faults are named by their codes: `{}`",
+                code.code()
+            ))),
+            None => Err(D::Error::unknown_field(&text, &FaultCode::CODES)),
         }
-        deserializer.deserialize_identifier(KeyVisitor)
     }
 }
 
