@@ -6,7 +6,7 @@ use super::Executor;
 use super::executor::{CallContext, at_the_same_time, unrecorded};
 use super::intent::arguments_hash;
 use super::permission::CallPermission;
-use super::refusal::refuse;
+use super::refusal::{invalid, refuse};
 use super::request::{self, is_safe};
 use callwright_common::digest::of_parts;
 use callwright_store::Store;
@@ -129,7 +129,7 @@ impl Application {
             operation: format!("{method} {}", operation.path),
             method,
             target,
-            arguments: serde_json::to_string(call.arguments()).map_err(|error| refuse!(InvalidArguments, "{error}"))?,
+            arguments: serde_json::to_string(call.arguments()).map_err(|error| invalid(format!("{error}")))?,
         })
     }
 }

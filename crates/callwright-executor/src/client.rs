@@ -16,7 +16,7 @@ use super::address::{AddressPolicy, AllowList, CheckedResolver, ForbiddenAddress
 use super::commitment::commit;
 use super::host_limits::HostLimits;
 use super::redirect::{self, RedirectRule};
-use super::refusal::refuse;
+use super::refusal::{invalid, refuse};
 use super::request::{ApiRequest, is_safe};
 use super::{BuildError, Settings, answer};
 use callwright_common::errors::request_failure;
@@ -266,7 +266,7 @@ fn failed(error: &reqwest::Error) -> RequestFailure {
     }
     let why = request_failure(error);
     if error.is_builder() {
-        return RequestFailure::Refused(refuse!(InvalidArguments, "the request cannot be built: {why}"));
+        return RequestFailure::Refused(invalid(format!("the request cannot be built: {why}")));
     }
     if error.is_connect() { RequestFailure::Unreachable(why) } else { RequestFailure::Broken(why) }
 }

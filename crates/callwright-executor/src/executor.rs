@@ -16,7 +16,7 @@ use super::intent::{RunningCalls, intent_key};
 use super::long_integer;
 use super::paging;
 use super::permission::{CallPermission, permit};
-use super::refusal::refuse;
+use super::refusal::{invalid, refuse};
 use super::request::{self, is_safe};
 use super::request_sender::{AuthorizedRequest, RequestSender};
 use super::stored_answer;
@@ -318,11 +318,10 @@ pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(
         return Err(refuse!(NotValidated, "the call was not checked against {}", operation.label()));
     }
     if let Some(number) = long_integer::first(&call.call().arguments) {
-        return Err(refuse!(
-            InvalidArguments,
+        return Err(invalid(format!(
             "the integer {} has more than 64 bits: its last digits would be lost",
             excerpt(number, MAX_NUMBER_CHARS)
-        ));
+        )));
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Shorthand for refusals.
 
+use callwright_types::{Refusal, RefusalReason};
+
 /// Builds a [`Refusal`](callwright_types::Refusal) from a [`RefusalReason`](callwright_types::RefusalReason) and a
 /// format string.
 macro_rules! refuse {
@@ -9,3 +11,8 @@ macro_rules! refuse {
 }
 
 pub(super) use refuse;
+
+/// Returns the refusal of a call whose arguments make no valid request.
+pub(super) fn invalid(message: impl Into<String>) -> Refusal {
+    Refusal::new(RefusalReason::InvalidArguments, message)
+}

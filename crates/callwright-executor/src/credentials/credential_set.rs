@@ -9,7 +9,7 @@ use percent_encoding::percent_decode_str;
 
 use super::token::CallToken;
 use super::unavailable::Unavailable;
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use crate::request::{ApiRequest, encode};
 use callwright_openapi::{Location, SecurityScheme};
 use callwright_types::outcome::{ApiAnswer, Paging};
@@ -58,9 +58,8 @@ impl Credentials {
         if !self.cookies.is_empty() {
             let before = request.headers.get(COOKIE).and_then(|value| value.to_str().ok()).unwrap_or_default();
             let pairs = with_pairs(before, ';', &self.cookies);
-            let mut value = HeaderValue::from_str(&pairs.join("; ")).map_err(|_| {
-                refuse!(InvalidArguments, "the cookies contain characters that are invalid in a header")
-            })?;
+            let mut value = HeaderValue::from_str(&pairs.join("; "))
+                .map_err(|_| invalid("the cookies contain characters that are invalid in a header"))?;
             value.set_sensitive(true);
             request.headers.insert(COOKIE, value);
         }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{file, style, xml};
 use crate::media_type::{essence, is_json};
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_openapi::{Content, Encoding};
 use callwright_types::Refusal;
 
@@ -78,10 +78,9 @@ fn file(name: &str, text: &str, accepted: Option<&str>) -> Result<EncodedValue, 
     let file::FileArgument { media_type: given, name: file_name, bytes } = file::parse(name, text)?;
     let media_type = match (&given, accepted) {
         (Some(given), Some(accepted)) if !accepted.split(',').any(|range| is_in(range, given)) => {
-            return Err(refuse!(
-                InvalidArguments,
+            return Err(invalid(format!(
                 "the argument `{name}` is a file of type `{given}`; the API accepts {accepted}"
-            ));
+            )));
         }
         (Some(given), _) => given.clone(),
         (None, accepted) => first(accepted).unwrap_or(BYTES).to_owned(),

@@ -4,7 +4,7 @@ use data_url::DataUrl;
 use percent_encoding::percent_decode_str;
 
 use crate::media_type::essence;
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_types::Refusal;
 
 /// Maximum length in bytes of the head of a `data:` URL: media type, parameters, `;base64`.
@@ -29,17 +29,16 @@ pub(super) fn parse(argument: &str, text: &str) -> Result<FileArgument, Refusal>
     let Some(head) = head(text) else {
         return Ok(FileArgument { media_type: None, name: None, bytes: text.as_bytes().to_vec() });
     };
-    let url = DataUrl::process(text)
-        .map_err(|_| refuse!(InvalidArguments, "the data URL of the argument `{argument}` is invalid"))?;
+    let url =
+        DataUrl::process(text).map_err(|_| invalid(format!("the data URL of the argument `{argument}` is invalid")))?;
     let (bytes, fragment) = url
         .decode_to_vec()
-        .map_err(|_| refuse!(InvalidArguments, "the data URL of the argument `{argument}` is not valid base64"))?;
+        .map_err(|_| invalid(format!("the data URL of the argument `{argument}` is not valid base64")))?;
     if fragment.is_some() {
         let advice = "write `%23`, or use base64";
-        return Err(refuse!(
-            InvalidArguments,
+        return Err(invalid(format!(
             "the data URL of the argument `{argument}` has a `#`, which would end it: {advice}"
-        ));
+        )));
     }
     let mime = url.mime_type();
     let name = ["name", "filename"].iter().find_map(|key| mime.get_parameter(*key));

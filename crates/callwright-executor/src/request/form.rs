@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::content;
 use super::style::{self, RESERVED};
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_openapi::{Binding, BodyBinding, Content, Encoding, Location, Style};
 use callwright_types::Refusal;
 
@@ -21,10 +21,7 @@ pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<String, Ref
         Value::String(text) => return Ok(text.clone()),
         _ => {
             let media_type = &binding.media_type;
-            return Err(refuse!(
-                InvalidArguments,
-                "a body of type `{media_type}` requires an object, and the value is not one"
-            ));
+            return Err(invalid(format!("a body of type `{media_type}` requires an object, and the value is not one")));
         }
     };
     let mut pairs = Vec::new();

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::method_override::is_override;
 use super::style;
 use crate::media_type::{essence, is_json};
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_openapi::Binding;
 use callwright_types::Refusal;
 
@@ -43,29 +43,24 @@ pub(super) fn parameters(parameters: &[(&Binding, &Value)]) -> Result<HeaderMap,
     let mut headers = HeaderMap::new();
     for (binding, value) in parameters {
         let name = HeaderName::from_bytes(binding.name.as_bytes())
-            .map_err(|_| refuse!(InvalidArguments, "`{}` is not a valid header field name", binding.name))?;
+            .map_err(|_| invalid(format!("`{}` is not a valid header field name", binding.name)))?;
         if IGNORED.contains(&name) {
             continue;
         }
         if FRAMING.contains(&name.as_str()) {
-            return Err(refuse!(
-                InvalidArguments,
-                "the header `{name}` is set by the connection; no argument may set it"
-            ));
+            return Err(invalid(format!("the header `{name}` is set by the connection; no argument may set it")));
         }
         if is_override(name.as_str()) {
-            return Err(refuse!(
-                InvalidArguments,
+            return Err(invalid(format!(
                 "the header `{name}` would make it a request that policy does not permit; no argument may set it"
-            ));
+            )));
         }
         let Some(text) = style::header(binding, value) else { continue };
         let value = field_value(&text).ok_or_else(|| {
-            refuse!(
-                InvalidArguments,
+            invalid(format!(
                 "the argument `{}` contains line breaks, control or non-ASCII characters, invalid in a header",
                 binding.argument
-            )
+            ))
         })?;
         headers.insert(name, value);
     }

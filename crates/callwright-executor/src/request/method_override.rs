@@ -8,7 +8,7 @@ use http::Method;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_types::Refusal;
 
 /// Header fields that override the method or the forwarded path (IIS, Symfony and similar).
@@ -55,10 +55,9 @@ fn decoded(text: &str) -> String {
 }
 
 fn refusal(method: &Method) -> Refusal {
-    refuse!(
-        InvalidArguments,
+    invalid(format!(
         "the value `{PARAMETER}` would change the method {method} that policy permits; no argument may set it"
-    )
+    ))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 pub(super) use self::style::encode;
-use super::refusal::refuse;
+use super::refusal::{invalid, refuse};
 use callwright_openapi::{Binding, BodyFormat, Location, Operation, Placement};
 use callwright_types::Refusal;
 
@@ -88,7 +88,7 @@ fn at<'a>(placement: &Placement<'a>, location: Location) -> Vec<(&'a Binding, &'
 /// Returns a header value that is never logged.
 fn sensitive(text: &str) -> Result<HeaderValue, Refusal> {
     let mut value = HeaderValue::from_str(text)
-        .map_err(|_| refuse!(InvalidArguments, "a cookie contains characters that are invalid in a header"))?;
+        .map_err(|_| invalid("a cookie contains characters that are invalid in a header"))?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -118,17 +118,13 @@ fn join(operation: &Operation, path: &str, query: &[String]) -> Result<Url, Refu
     url.set_query((!pairs.is_empty()).then(|| pairs.join("&")).as_deref());
     url.set_fragment(None);
     if cleared.is_err() || url.path() != whole_path {
-        return Err(refuse!(
-            InvalidArguments,
+        return Err(invalid(format!(
             "the path of {} cannot be represented in a URL without changes",
             operation.label()
-        ));
+        )));
     }
     if url.as_str().len() > MAX_URL_BYTES {
-        return Err(refuse!(
-            InvalidArguments,
-            "the URL would be longer than {MAX_URL_BYTES} bytes; shorten the arguments"
-        ));
+        return Err(invalid(format!("the URL would be longer than {MAX_URL_BYTES} bytes; shorten the arguments")));
     }
     Ok(url)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::path_traversal::is_path_traversal;
 use super::style;
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_openapi::{Binding, Style};
 use callwright_types::Refusal;
 
@@ -59,7 +59,7 @@ fn fill(template: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Ref
     while let Some((literal, behind)) = rest.split_once('{') {
         filled.push_str(&style::encode_rest(literal, NO_PATH));
         let Some((name, behind)) = behind.split_once('}') else {
-            return Err(refuse!(InvalidArguments, "the path template `{template}` has a `{{` without its `}}`"));
+            return Err(invalid(format!("the path template `{template}` has a `{{` without its `}}`")));
         };
         filled.push_str(&value_of(name, parameters)?);
         rest = behind;
@@ -72,13 +72,10 @@ fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Ref
     let (binding, value) = parameters
         .iter()
         .find(|(binding, _)| binding.name == name)
-        .ok_or_else(|| refuse!(InvalidArguments, "the path parameter `{name}` has no value"))?;
+        .ok_or_else(|| invalid(format!("the path parameter `{name}` has no value")))?;
     let text = style::path(binding, value).unwrap_or_default();
     if text.is_empty() {
-        return Err(refuse!(
-            InvalidArguments,
-            "the path parameter `{name}` is empty: the path would lead to another operation"
-        ));
+        return Err(invalid(format!("the path parameter `{name}` is empty: the path would lead to another operation")));
     }
     let plain = percent_decode_str(&text).decode_utf8_lossy();
     // A label style value begins with its own dot.
@@ -87,13 +84,12 @@ fn value_of(name: &str, parameters: &[(&Binding, &Value)]) -> Result<String, Ref
         _ => &plain,
     };
     if is_path_traversal(written) {
-        return Err(refuse!(
-            InvalidArguments,
+        return Err(invalid(format!(
             "the path parameter `{name}` has a segment `.` or `..`, or only empty segments: the path would lead to another operation"
-        ));
+        )));
     }
     if percent_decode_str(&text).any(|byte| byte.is_ascii_control()) {
-        return Err(refuse!(InvalidArguments, "the path parameter `{name}` contains control characters"));
+        return Err(invalid(format!("the path parameter `{name}` contains control characters")));
     }
     Ok(if binding.allow_reserved { with_slashes(&text) } else { text })
 }
@@ -117,10 +113,9 @@ fn check_segments(path: &str) -> Result<(), Refusal> {
     for segment in path.split('/') {
         let decoded: Vec<u8> = percent_decode_str(segment).collect();
         if decoded == b"." || decoded == b".." {
-            return Err(refuse!(
-                InvalidArguments,
+            return Err(invalid(format!(
                 "a segment of the path would be `{segment}`: the path would lead to another operation"
-            ));
+            )));
         }
     }
     Ok(())

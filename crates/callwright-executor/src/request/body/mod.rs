@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{content, form, multipart};
 use crate::media_type::{charset, essence};
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_openapi::{BodyBinding, BodyFormat, BodyShape, Content};
 use callwright_types::Refusal;
 
@@ -61,11 +61,10 @@ fn in_charset(name: &str, media_type: &str, utf8: Vec<u8>) -> Result<Bytes, Refu
     let text = String::from_utf8_lossy(&utf8);
     let (bytes, _, has_unmappable) = charset.encode(&text);
     if has_unmappable {
-        return Err(refuse!(
-            InvalidArguments,
+        return Err(invalid(format!(
             "the argument `{name}` contains characters that {} cannot encode",
             charset.name()
-        ));
+        )));
     }
     Ok(Bytes::from(bytes.into_owned()))
 }
@@ -78,8 +77,7 @@ fn sequence(media_type: &str, value: &Value) -> String {
 }
 
 fn header(media_type: &str) -> Result<HeaderValue, Refusal> {
-    HeaderValue::from_str(media_type)
-        .map_err(|_| refuse!(InvalidArguments, "`{media_type:?}` is not a valid media type"))
+    HeaderValue::from_str(media_type).map_err(|_| invalid(format!("`{media_type:?}` is not a valid media type")))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use super::file;
 use super::form::{binding, is_styled};
 use super::style::{self, EscapeMode};
 use crate::media_type::essence;
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_common::digest::hex;
 use callwright_openapi::{BodyBinding, Encoding};
 use callwright_types::Refusal;
@@ -42,10 +42,7 @@ struct FormDataPart<'a> {
 pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValue, Bytes), Refusal> {
     let media_type = essence(&binding.media_type);
     let Value::Object(members) = value else {
-        return Err(refuse!(
-            InvalidArguments,
-            "a body of type `{media_type}` requires an object, and the value is not one"
-        ));
+        return Err(invalid(format!("a body of type `{media_type}` requires an object, and the value is not one")));
     };
     let mut parts = Vec::new();
     for (name, value) in members {
@@ -64,8 +61,8 @@ pub(super) fn encode(binding: &BodyBinding, value: &Value) -> Result<(HeaderValu
     let root = parts.first().and_then(|part| part.written.media_type.as_deref()).unwrap_or("text/plain");
     let root = if media_type == "multipart/related" { format!("; type=\"{}\"", essence(root)) } else { String::new() };
     let header = format!("{media_type}; boundary={boundary}{root}");
-    let header = HeaderValue::from_str(&header)
-        .map_err(|_| refuse!(InvalidArguments, "`{media_type:?}` is not a valid media type"))?;
+    let header =
+        HeaderValue::from_str(&header).map_err(|_| invalid(format!("`{media_type:?}` is not a valid media type")))?;
     Ok((header, Bytes::from(body)))
 }
 
@@ -121,7 +118,7 @@ fn field(name: &str, value: &str) -> Result<String, Refusal> {
     if is_field {
         Ok(format!("{name}: {value}\r\n"))
     } else {
-        Err(refuse!(InvalidArguments, "a part of the body cannot have the field `{name:?}: {value:?}`"))
+        Err(invalid(format!("a part of the body cannot have the field `{name:?}: {value:?}`")))
     }
 }
 

@@ -11,7 +11,7 @@ use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use serde_json::{Map, Value};
 
 use super::style;
-use crate::refusal::refuse;
+use crate::refusal::invalid;
 use callwright_openapi::{XmlNode, XmlShape, is_xml_name};
 use callwright_types::Refusal;
 
@@ -25,9 +25,8 @@ pub(super) fn encode(shape: &XmlShape, value: &Value) -> Result<String, Refusal>
     let written = document
         .write(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))
         .and_then(|()| document.element(root, &shape.root, value));
-    written.map_err(|error| refuse!(InvalidArguments, "the body cannot be written as XML: {error}"))?;
-    String::from_utf8(document.writer.into_inner())
-        .map_err(|_| refuse!(InvalidArguments, "the body cannot be written as XML"))
+    written.map_err(|error| invalid(format!("the body cannot be written as XML: {error}")))?;
+    String::from_utf8(document.writer.into_inner()).map_err(|_| invalid("the body cannot be written as XML"))
 }
 
 struct XmlDocument<'a> {
