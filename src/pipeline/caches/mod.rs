@@ -3,8 +3,7 @@
 mod analysed_messages;
 mod offered_before;
 mod parameter_reactions;
-mod planner_backoff;
-mod waiting_plans;
+mod plans;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,8 +19,7 @@ use callwright_upstream::{Patience, TextModel, Upstream};
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
 pub(crate) use offered_before::{RememberedOffer, RememberedTool};
 pub(crate) use parameter_reactions::{KnownReactions, ParameterReactions};
-use planner_backoff::PlannerBackoff;
-use waiting_plans::WaitingPlans;
+use plans::{PlannerBackoff, WaitingPlans};
 
 /// Size in bytes of each cache by planning model. Clients name models, so their number is unbounded; eviction only loses
 /// the learned request form of a model, or its back-off.

@@ -1,7 +1,6 @@
 //! Read-only views for operators of the data that turns use: the toolsets with their tools, the policies, and the
 //! providers.
 
-mod callable;
 mod tools;
 
 use std::collections::BTreeMap;
@@ -20,8 +19,7 @@ use super::settings::AliasSettings;
 use super::snapshot::Tooling;
 use super::stages::open::facts;
 
-pub use callable::ToolsetState;
-pub use tools::{Editing, ToolShown};
+pub use tools::{Editing, ToolShown, ToolsetState};
 
 /// Catalog, policies and aliases at one moment.
 #[derive(Debug)]

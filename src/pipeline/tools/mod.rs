@@ -6,11 +6,9 @@ mod chosen;
 mod offer;
 mod offering;
 mod plan_context;
-mod pool;
 mod producer_index;
 #[cfg(test)]
 mod producer_index_tests;
-mod relevance_index;
 #[cfg(test)]
 mod relevance_shared_data_tests;
 mod toolset_index;
@@ -18,10 +16,9 @@ mod toolset_index;
 mod turn_tools_tests;
 
 pub(crate) use candidates::{Candidates, digest};
-pub(crate) use chosen::{ChosenTools, Pick};
+pub(crate) use chosen::{ChosenTools, Pick, Pool, Side, ToolAt};
 pub(crate) use offer::{Offer, Offers, SentToolList, report_problems};
 pub(crate) use offering::Offering;
 pub(crate) use plan_context::PlanContext;
-pub(crate) use pool::{Pool, Side, ToolAt};
 pub use producer_index::ProducerIndex;
 pub use toolset_index::ToolsetIndex;

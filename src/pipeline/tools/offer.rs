@@ -12,10 +12,9 @@ use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{FaultCode, SchemaDialect, Tool};
 
 use super::candidates::Candidates;
-use super::pool::ToolAt;
+use super::chosen::ToolAt;
 use super::producer_index::ProducerIndex;
-use super::relevance_index::RelevanceIndex;
-use super::toolset_index::ToolsetIndex;
+use super::toolset_index::{RelevanceIndex, ToolsetIndex};
 use crate::pipeline::settings::SMALL_LIST_BYTES;
 
 /// The tools offered in a turn.

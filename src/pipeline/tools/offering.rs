@@ -6,9 +6,8 @@ use callwright_openai::{SentTool, ToolsElsewhere, WrittenTool};
 use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool, ToolKind};
 
 use super::candidates::digest;
-use super::chosen::{ChosenTools, Pick};
+use super::chosen::{ChosenTools, Pick, Pool, Side, ToolAt};
 use super::offer::{Offer, OfferKey, SentToolList};
-use super::pool::{Pool, Side, ToolAt};
 use crate::pipeline::caches::{RememberedOffer, RememberedTool};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;

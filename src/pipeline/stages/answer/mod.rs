@@ -3,7 +3,6 @@
 
 mod outcome;
 mod relay;
-mod report;
 mod write;
 
 use std::collections::{BTreeMap, HashSet};

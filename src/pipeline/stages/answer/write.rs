@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use bytes::BytesMut;
 use http::StatusCode;
+use serde_json::{Value, json};
 
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::state::{SettledAnswer, Turn};
 use callwright_common::json::RawObject;
 use callwright_openai::{Choice, Chunk, Completion, StreamHead, emit};
-use callwright_types::ids;
 use callwright_types::rules::{Mode, UsageReport};
-
-use super::report;
+use callwright_types::trace::Attempt;
+use callwright_types::{Trace, ids};
 
 /// Writes the settled answer: as one body, or as the remaining events of a stream.
 pub(crate) async fn write(
@@ -40,7 +40,7 @@ pub(crate) async fn write(
         return stream(turn, response_sender, &completion, changed || sum, &unsent).await;
     }
     if turn.debug {
-        completion.set_debug(&report::debug(turn));
+        completion.set_debug(&debug(turn));
     }
     let headers = turn.answer_headers();
     let body = AnswerBody::Whole(turn.memory.keep(completion.to_bytes()));
@@ -59,7 +59,7 @@ async fn ordered_events(
         return Ok(());
     }
     if turn.debug {
-        completion.set_debug(&report::debug(turn));
+        completion.set_debug(&debug(turn));
     }
     response_sender.open(turn.stream_headers())?;
     let mut out = BytesMut::new();
@@ -92,7 +92,7 @@ async fn stream(
     }
     if turn.debug {
         let head = head(turn, completion);
-        out.extend_from_slice(&emit::debug(&head, &report::debug(turn)));
+        out.extend_from_slice(&emit::debug(&head, &debug(turn)));
     }
     out.extend_from_slice(emit::DONE);
     response_sender.send(out.freeze()).await
@@ -203,4 +203,54 @@ fn head(turn: &Turn, completion: &Completion) -> StreamHead {
         created: turn.record.trace.started_at.as_second(),
         extra: RawObject::default(),
     })
+}
+
+/// Returns the debug object for `x-callwright-debug`.
+fn debug(turn: &Turn) -> Value {
+    let trace = &turn.record.trace;
+    json!({
+        "trace": trace.id,
+        "policy": trace.policy,
+        "mode": trace.mode,
+        "verdict": trace.verdict,
+        "outcome": trace.outcome,
+        "actions": trace.actions,
+        "unjudged": trace.unjudged,
+        "shadow_verdict": trace.shadow_verdict,
+        "tools_offered": trace.tools_offered,
+        "offer": trace.offer,
+        "attempts": trace.attempts.len(),
+        "diagnoses": of_attempts(trace, |attempt| json!(attempt.diagnoses)),
+        "advice": of_attempts(trace, |attempt| json!(attempt.advice)),
+        "repairs": of_attempts(trace, |attempt| json!(attempt.repairs)),
+        "executions": trace.executions.iter().map(|execution| json!({
+            "call": execution.call,
+            "operation": execution.operation,
+            "outcome": execution.outcome,
+            "reason": execution.reason,
+            "remedy": execution.remedy,
+            "status": execution.status,
+            "explanation": execution.explanation,
+        })).collect::<Vec<_>>(),
+        "observed": trace.observed,
+        "plan": trace.plan,
+        "record": trace.record,
+        "exhausted": trace.exhausted,
+        "usage": trace.usage,
+    })
+}
+
+/// Collects items of all attempts, each with the attempt's number (from 1).
+fn of_attempts(trace: &Trace, what: impl Fn(&Attempt) -> Value) -> Vec<Value> {
+    let numbered = trace.attempts.iter().enumerate().flat_map(|(number, attempt)| {
+        let Value::Array(items) = what(attempt) else { return Vec::new() };
+        items
+            .into_iter()
+            .map(|mut item| {
+                item["attempt"] = json!(number + 1);
+                item
+            })
+            .collect()
+    });
+    numbered.collect()
 }

@@ -77,7 +77,7 @@ mod tests {
         Offer::of_client(vec![tool], &Validators::default())
     }
 
-    fn key(of: &mut MessageKeys, offer: &Offer, text: &str, earlier: &[&str]) -> [u8; 32] {
+    fn key(of: &mut MessageKeys, offer: &Offer, text: &str, earlier: &[&str]) -> String {
         let earlier: Vec<String> = earlier.iter().map(|call| (*call).to_owned()).collect();
         of.of_failure(offer, &result(text), &earlier)
     }

@@ -8,7 +8,6 @@ mod choose;
 #[cfg(test)]
 mod choose_tests;
 mod conversation;
-mod find;
 mod prerequisites;
 mod ranking;
 mod search;
@@ -32,8 +31,8 @@ use conversation::OfferConversation;
 use prerequisites::Prerequisites;
 use ranking::{RankingQuery, Searches, vectors};
 
-pub(crate) use find::{find, is_search};
 pub use search::NAME as SEARCH_TOOL;
+pub(crate) use search::{find, is_search};
 
 /// Selects the tools for the model. Without tools, the offer is empty and nothing is validated.
 pub(crate) async fn offer(pipeline: &Pipeline, turn: &mut Turn) -> Offering {

@@ -9,7 +9,7 @@ use callwright_types::plan::Item;
 use callwright_types::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
 
 use super::drawing;
-use super::stage_context::StageContext;
+use super::metered::StageContext;
 
 /// A choice between the items of a list.
 pub(super) struct ItemChoice {

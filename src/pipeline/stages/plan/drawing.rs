@@ -5,16 +5,15 @@ use std::sync::Arc;
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::PlanContext;
 use callwright_knowledge::planner::generation::{
-    ChoiceInputs, ChoiceResult, GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanNeed, choose,
-    generate_from_template, need,
+    ChoiceInputs, ChoiceResult, GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanNeed,
+    PresentPlan, Renewal, choose, generate_from_template, need, regenerate,
 };
 use callwright_knowledge::planner::producers::RequestScores;
 use callwright_knowledge::planner::when::{EvidentlySupplied, needless_question};
-use callwright_types::{Cost, Message, Plan, PlanResult, Procedure, Purpose};
+use callwright_types::plan::Source;
+use callwright_types::{Cost, Message, Plan, PlanResult, Procedure, Purpose, Speaker};
 
-use super::metered::MeteredModel;
-use super::reason::PlanReason;
-use super::stage_context::StageContext;
+use super::metered::{MeteredModel, StageContext};
 
 /// Input for plan generation in a turn.
 #[derive(Debug, Clone, Copy)]
@@ -157,4 +156,107 @@ pub(super) fn remaining_limits(context: &StageContext<'_>, cost: Cost) -> Genera
     settings.requests = settings.requests.saturating_sub(cost.requests);
     settings.tokens = settings.tokens.saturating_sub(cost.tokens());
     settings
+}
+
+/// Regenerates a call that failed or cannot be made, at most as often as the limit of dynamic feedback rounds.
+pub(super) async fn mend(context: &mut StageContext<'_>, plan_run: &mut PlanRun, label: String, why: String) {
+    if plan_run.waiting.progress.repairs() >= context.turn.policy.limits.dynamic_feedback {
+        return plan_run.end(PlanResult::GivenUp, why);
+    }
+    let before = plan_run.waiting.progress.plan().clone();
+    let labels = [label];
+    match renew(context, plan_run, Renewal::Calls { labels: &labels }, true).await {
+        Err(undrawn) => plan_run.end(result_of(&undrawn), format!("{why}; {undrawn}")),
+        // The same call would fail again.
+        Ok(()) if *plan_run.waiting.progress.plan() == before => {
+            plan_run.end(PlanResult::GivenUp, format!("{why}, and there is no alternative"));
+        }
+        Ok(()) => plan_run.note.notes.push(why),
+    }
+}
+
+/// Regenerates a part of the plan from the current conversation; `mends` is whether a call had failed.
+///
+/// # Errors
+/// [`GenerationError`] if there is no plan any more.
+pub(super) async fn renew(
+    context: &mut StageContext<'_>,
+    plan_run: &mut PlanRun,
+    renewal: Renewal<'_>,
+    mends: bool,
+) -> Result<(), GenerationError> {
+    let tools = PlanContext::new(context.pipeline, context.turn, context.offering).await;
+    let tools = tools.ok_or(GenerationError::NotIndexed)?;
+    let conversation = context.conversation();
+    let last = conversation.iter().rev().find(|message| message.speaker == Speaker::User);
+    let request = last.map_or("", |message| message.text.as_str());
+    let scores = tools.analyse(context.pipeline, context.turn, request).await;
+    let sketch = PlanSketch { tools: &tools, scores: &scores, conversation: &conversation, outline: &[] };
+    let (plan, executed) = (plan_run.waiting.progress.plan().clone(), plan_run.waiting.progress.answered_calls());
+    let present = PresentPlan { plan: &plan, executed: &executed };
+    let model = MeteredModel::new(context, Purpose::Plan);
+    let settings = remaining_limits(context, plan_run.note.cost);
+    let drawn = regenerate(&sketch.inputs(), &present, &renewal, &model, &settings).await;
+    plan_run.note.cost.add(model.charge(context));
+    plan_run.note.notes.extend(drawn.notes);
+    plan_run.waiting.progress.replace(drawn.result?, mends);
+    Ok(())
+}
+
+/// Reason why a turn is planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PlanReason {
+    /// Policy requires a plan.
+    Always,
+    /// The planning model reports a chain of calls.
+    Reported,
+    /// An argument is missing, and another tool supplies it.
+    Missing {
+        /// Tool that takes the argument.
+        tool: String,
+        argument: String,
+        /// Tool that evidently supplies it.
+        producer: String,
+    },
+}
+
+impl PlanReason {
+    /// Returns why a plan does not serve its reason: the tool with the missing argument is not called, or takes no value
+    /// from another call. The model's own answer is at least as good as such a plan.
+    pub(super) fn unserved_by(&self, plan: &Plan) -> Option<String> {
+        let Self::Missing { tool, argument, .. } = self else { return None };
+        let mut calls = plan.nodes().iter().filter(|node| node.tool == *tool).peekable();
+        if calls.peek().is_none() {
+            return Some(format!("the plan does not call {tool}, whose `{argument}` is missing"));
+        }
+        let takes_output = calls.any(|call| call.feeders().next().is_some());
+        (!takes_output).then(|| format!("the plan takes no argument of {tool} from another call"))
+    }
+
+    /// Returns the reason in words. It names the tool that supplies the argument in the plan, which may be another one
+    /// than the rule found.
+    pub(super) fn in_words(&self, plan: &Plan) -> String {
+        let Self::Missing { tool, argument, producer } = self else {
+            return match self {
+                Self::Reported => "the planning model reports that calls depend on one another".to_owned(),
+                _ => String::new(),
+            };
+        };
+        let mut nodes = plan.nodes().iter().filter(|node| node.tool == *tool);
+        let Some(source) = nodes.find_map(|node| node.argument(argument)).map(|argument| &argument.source) else {
+            // A plan without this argument may not use the tool that the rule found.
+            return match plan.nodes() {
+                [] => format!("`{argument}` of {tool} is missing, and {producer} supplies it"),
+                _ => format!("`{argument}` of {tool} is missing"),
+            };
+        };
+        let references = source.references();
+        let feeder = references.first().and_then(|reference| plan.node(&reference.node));
+        match (feeder, source) {
+            (Some(feeder), _) => format!("`{argument}` of {tool} is missing, and {} supplies it", feeder.tool),
+            // Another argument takes the value of the earlier step.
+            (None, Source::Value { .. }) => format!("{tool} takes a value that {producer} supplies"),
+            (None, _) => format!("`{argument}` of {tool} is missing"),
+        }
+    }
 }

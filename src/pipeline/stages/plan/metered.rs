@@ -7,13 +7,12 @@ use futures_util::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::services::Pipeline;
-use crate::pipeline::state::{Turn, milliseconds};
+use crate::pipeline::state::{ChatDraft, Turn, milliseconds};
+use crate::pipeline::tools::Offering;
 use callwright_openai::Role;
 use callwright_types::trace::Attempt;
-use callwright_types::{Cost, Purpose, Usage};
+use callwright_types::{Cost, Message, Purpose, Usage};
 use callwright_upstream::{Exchange, Manner, TextModel, TextSource, Upstream};
-
-use super::stage_context::StageContext;
 
 /// A model for requests of a turn, limited by the turn's time and cancelled when the client disconnects.
 #[derive(Debug)]
@@ -115,5 +114,28 @@ impl TextSource for MeteredModel {
             self.note(outcome, exchange.requests, exchange.usage.unwrap_or_default(), started.elapsed());
             exchange
         })
+    }
+}
+
+/// The turn, its offering and its growing request: the data that a plan reads and may change.
+pub(in crate::pipeline::stages) struct StageContext<'a> {
+    pub(in crate::pipeline::stages) pipeline: &'a Pipeline,
+    pub(in crate::pipeline::stages) turn: &'a mut Turn,
+    pub(in crate::pipeline::stages) offering: &'a mut Offering,
+    pub(in crate::pipeline::stages) draft: &'a mut ChatDraft,
+}
+
+impl StageContext<'_> {
+    /// Offers the tools that the plan calls, as far as the turn may use them: only calls of offered tools are
+    /// validated.
+    pub(in crate::pipeline::stages) fn offer<'t>(&mut self, tools: impl Iterator<Item = &'t str>) {
+        if self.offering.take_in(self.pipeline, self.turn, tools) {
+            self.draft.offer(&self.offering.offer);
+        }
+    }
+
+    /// Returns the conversation for the model, including the proxy's calls and failures.
+    pub(in crate::pipeline::stages) fn conversation(&self) -> Vec<Message> {
+        self.draft.conversation().messages().into_iter().map(Message::from).collect()
     }
 }

@@ -12,14 +12,10 @@
 mod choosing;
 mod drawing;
 mod keep;
-mod mending;
 mod metered;
-mod outlined;
 mod past;
-mod reason;
 mod resume;
 mod speak;
-mod stage_context;
 
 use std::time::Instant;
 
@@ -34,18 +30,16 @@ use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, PlanMode, ProceduresMode};
 use callwright_types::{Message, PlanResult, Purpose};
 
-use drawing::PlanSketch;
+use drawing::{PlanReason, PlanSketch};
 use past::Past;
-use reason::PlanReason;
 
 pub(crate) use keep::keep;
-pub(in crate::pipeline::stages) use metered::MeteredModel;
-pub(in crate::pipeline::stages) use stage_context::StageContext;
+pub(in crate::pipeline::stages) use metered::{MeteredModel, StageContext};
 
 /// Returns the plan for this turn: a stored one that waited for the client, or a new one if policy requires one.
 pub(crate) async fn plan(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) -> Option<PlanRun> {
     let TurnConversation { offering, draft, .. } = conversation;
-    outlined::put_back(pipeline, turn, draft);
+    past::put_back(pipeline, turn, draft);
     if !may_plan(turn, offering) {
         return None;
     }

@@ -4,23 +4,24 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::pipeline::caches::PlanOutline;
+use crate::pipeline::caches::{PlanOutline, UserMessage, user_messages};
 use crate::pipeline::query_vectors::message_vector;
-use crate::pipeline::state::Turn;
+use crate::pipeline::services::Pipeline;
+use crate::pipeline::state::{ChatDraft, Turn};
 use crate::pipeline::tools::PlanContext;
+use callwright_common::digest::of_parts;
 use callwright_knowledge::experience::{Settings, draw};
 use callwright_knowledge::planner::generation::Tools;
-use callwright_knowledge::procedures::workflow::{Budget, OutlineRequest, ProcedureLookup, outline};
+use callwright_knowledge::procedures::workflow::{Budget, OutlineRequest, ProcedureLookup, note, outline};
 use callwright_knowledge::procedures::{ProcedureQuery, template};
+use callwright_openai::ModelRequest;
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Stage};
 use callwright_types::memory::{Fingerprint, Recalled};
-use callwright_types::rules::ProceduresMode;
+use callwright_types::rules::{Mode, ProceduresMode};
 use callwright_types::{Owner, Procedure, Purpose, Scope, UsageCounter};
 
-use super::metered::MeteredModel;
-use super::outlined;
-use super::stage_context::StageContext;
+use super::metered::{MeteredModel, StageContext};
 
 /// The procedures that a turn may use.
 #[derive(Debug, Clone)]
@@ -76,7 +77,7 @@ impl Past {
         tools: &PlanContext,
         request: &str,
     ) -> Vec<String> {
-        if let Some(known) = outlined::of_last(context) {
+        if let Some(known) = of_last(context) {
             return known.steps.clone();
         }
         let library = Arc::clone(&context.turn.learned.library);
@@ -122,7 +123,7 @@ impl Past {
         procedures.extend(others.map(|id| Recalled { id, again: false, withheld: false, chance: 1.0 }));
         context.turn.record.procedures(procedures.clone());
         if !made.steps.is_empty() {
-            outlined::remember(context, Arc::new(PlanOutline { steps: made.steps.clone(), procedures }));
+            remember(context, Arc::new(PlanOutline { steps: made.steps.clone(), procedures }));
         }
         made.steps
     }
@@ -163,4 +164,47 @@ impl Lot {
         let (withheld, chance) = draw(&self.settings, tally, &mut random);
         Recalled { id: id.to_owned(), again: false, withheld, chance }
     }
+}
+
+/// Appends the outlines of earlier turns to their messages again.
+pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDraft) {
+    let before = &pipeline.caches.outlines;
+    let is_wanted = turn.policy.mode == Mode::Guard && turn.policy.procedures != ProceduresMode::Off;
+    if !is_wanted || before.is_empty() {
+        return;
+    }
+    let user_messages = outlined_messages(turn, draft.conversation());
+    let last = user_messages.last().map(|message| message.place);
+    for UserMessage { place, key, .. } in user_messages {
+        let Some(outlined) = before.get(&key) else { continue };
+        draft.add_note(place, note(&outlined.steps));
+        if Some(place) == last {
+            turn.record.procedures(outlined.procedures.iter().map(|found| Recalled { again: true, ..found.clone() }));
+        }
+    }
+}
+
+/// Returns the outline of the last user message, if it has one.
+pub(super) fn of_last(context: &StageContext<'_>) -> Option<Arc<PlanOutline>> {
+    let last = outlined_messages(context.turn, context.draft.conversation()).pop()?;
+    context.pipeline.caches.outlines.get(&last.key)
+}
+
+/// Appends an outline to the last user message, in this turn and in later ones.
+pub(super) fn remember(context: &mut StageContext<'_>, outlined: Arc<PlanOutline>) {
+    let Some(UserMessage { place, key, .. }) = outlined_messages(context.turn, context.draft.conversation()).pop()
+    else {
+        return;
+    };
+    context.draft.add_note(place, note(&outlined.steps));
+    context.pipeline.caches.outlines.insert(key, outlined);
+}
+
+/// Returns the last user messages. The model that wrote an outline saw the client's own tools, so requests with other
+/// tools must not get it.
+fn outlined_messages(turn: &Turn, conversation: &ModelRequest) -> Vec<UserMessage> {
+    let tools = turn.request.tools_text().unwrap_or_default();
+    let mut messages = user_messages(&turn.record.trace, conversation);
+    messages.iter_mut().for_each(|message| message.key = of_parts([message.key.as_str(), tools]));
+    messages
 }

@@ -13,10 +13,9 @@ use callwright_store::PlanRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
 
-use super::drawing::result_of;
+use super::drawing::{renew, result_of};
 use super::keep::{ended, question_key};
-use super::mending::renew;
-use super::stage_context::StageContext;
+use super::metered::StageContext;
 
 /// Maximum number of plans per conversation that are looked up.
 const MAX_PLANS: usize = 16;

@@ -13,8 +13,8 @@ use callwright_openai::{Completion, ToolChoice};
 use callwright_types::{Call, PlanResult, Purpose, Usage};
 
 use super::choosing::{self, ItemChoice};
-use super::mending::mend;
-use super::stage_context::StageContext;
+use super::drawing::mend;
+use super::metered::StageContext;
 
 /// Returns the next answer of the plan; `None` if the upstream is to answer.
 pub(super) async fn speak(
