@@ -4,9 +4,6 @@
 //! or the environment. Two exceptions: [`ids`] draws random identifiers, and timestamps are passed in.
 
 pub mod approval;
-pub mod diagnosis;
-pub mod dialect;
-pub mod explanation;
 pub mod failure;
 pub mod fault;
 pub mod ids;
@@ -34,14 +31,10 @@ pub mod tool_names;
 pub mod trace;
 mod turn_result;
 pub mod usage;
-pub mod verdict;
 
 pub use approval::{ApprovalNote, ApprovalStatus};
-pub use diagnosis::Diagnosis;
-pub use dialect::SchemaDialect;
-pub use explanation::{DocText, Explanation, Passage};
 pub use failure::{CircuitState, UpstreamFailure, UpstreamFailureKind};
-pub use fault::FaultCode;
+pub use fault::{Diagnosis, FaultCode};
 pub use key::{Budget, BudgetPeriod, KeyLimits, KeyNote, KeySecret, VirtualKey};
 pub use label::Label;
 pub use limits::{LimitMessage, Limits, TurnLimit};
@@ -50,7 +43,7 @@ pub use memory::{
 };
 pub use message::{Call, Message, RequestPart, Speaker, TextAuthor};
 pub use offer::{OfferNote, OfferReason, OfferedTool, PrefixChange};
-pub use outcome::Outcome;
+pub use outcome::{DocText, Explanation, Outcome, Passage};
 pub use output::{OutputField, OutputLink, ValueKind};
 pub use plan::Plan;
 pub use plan_note::{ChosenBy, DeviationKind, PlanChoice, PlanDeviation, PlanNote, PlanResult, PlanStep};
@@ -60,11 +53,10 @@ pub use repair::{Repair, RepairKind, RepairNote, ValueType};
 pub use secret::{Secret, written_forms};
 pub use secret_values::{MASK, SecretValues};
 pub use similarity::Similarity;
-pub use tool::{OperationRef, Owner, Tool, ToolKind};
+pub use tool::{OperationRef, Owner, SchemaDialect, Tool, ToolKind};
 pub use trace::{Purpose, Trace};
-pub use turn_result::{TurnAction, TurnActions, TurnOutcome, TurnResult, UnjudgedReason};
+pub use turn_result::{TurnAction, TurnActions, TurnOutcome, TurnResult, UnjudgedReason, Verdict};
 pub use usage::{Cost, Usage};
-pub use verdict::Verdict;
 
 /// Whether a value is the one that a missing member of a document has.
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {

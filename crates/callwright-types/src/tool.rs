@@ -1,9 +1,11 @@
-//! Tools offered to the model.
+//! Tools offered to the model, and the subsets of JSON Schema that providers accept.
 
 use std::sync::{Arc, LazyLock};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use strum::{IntoStaticStr, VariantArray};
 
 /// Reference to one operation of the catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -98,4 +100,22 @@ impl Tool {
     pub fn search_text(&self) -> String {
         format!("{} {}", self.name, self.description)
     }
+}
+
+/// The subset of JSON Schema in which the catalog's tools are written for an upstream.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema, IntoStaticStr, VariantArray,
+)]
+#[strum(serialize_all = "kebab-case")]
+#[serde(rename_all = "kebab-case")]
+pub enum SchemaDialect {
+    /// The subset that OpenAI accepts with `strict: true` (structured outputs: decoding is constrained to the schema).
+    /// A tool whose schema would lose something is offered without `strict`, as with `openai`.
+    OpenaiStrict,
+    /// The subset that OpenAI accepts for any function: an object at the top level, `items` for every array, and
+    /// regular expressions that OpenAI can compile.
+    #[default]
+    Openai,
+    /// No `$ref`, for providers that reject it. Shared and recursive schemas are inlined to a bounded depth and size.
+    Plain,
 }

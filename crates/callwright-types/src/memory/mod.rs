@@ -3,19 +3,15 @@
 mod client;
 mod evidence;
 mod lesson;
-mod note;
 mod procedure;
-mod sample;
 mod scope;
 
 pub use client::{
     Change, ClientEvent, ClientFacts, ClientTool, Fingerprint, Identifier, Step, WorkedWith, is_identifier,
 };
-pub use evidence::{Backing, Evidence, EvidenceKind, UsageCounter};
+pub use evidence::{Backing, Evidence, EvidenceKind, ToolSample, UsageCounter};
 #[doc(hidden)]
 pub use lesson::sample as sample_lesson;
 pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
-pub use note::{MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
-pub use sample::ToolSample;
-pub use scope::Scope;
+pub use scope::{MemoryNote, Recalled, Returned, Scope};
