@@ -10,7 +10,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::Instant;
 use url::Url;
 
-use super::address::{Lookup, SystemLookup};
+use super::address::SystemLookup;
 use super::client::{ApiClient, RequestFailure};
 use super::redirect::RedirectRule;
 use super::request::ApiRequest;
@@ -37,15 +37,7 @@ impl DocumentFetcher {
     /// # Errors
     /// [`BuildError`] if an entry of `allowed_addresses` is invalid or the certificates cannot be read.
     pub fn build(settings: &Settings) -> Result<Self, BuildError> {
-        Self::with_lookup(settings, Arc::new(SystemLookup))
-    }
-
-    /// Builds the fetcher with a custom resolver. Its addresses are checked like those of the system's resolver.
-    ///
-    /// # Errors
-    /// The errors of [`Self::build`].
-    pub fn with_lookup(settings: &Settings, lookup: Arc<dyn Lookup>) -> Result<Self, BuildError> {
-        let client = ApiClient::build(settings, lookup)?;
+        let client = ApiClient::build(settings, Arc::new(SystemLookup))?;
         let runtime = Builder::new_multi_thread().worker_threads(1).thread_name("document-fetch").enable_all().build();
         let runtime = Some(runtime.map_err(|error| BuildError::Client(error.to_string()))?);
         Ok(Self { client, max_repeats: settings.max_repeats, runtime })

@@ -21,12 +21,7 @@ use callwright_types::outcome::{ApiAnswer, Paging};
 pub(super) struct RequestSender {
     client: Arc<ApiClient>,
     provider: CredentialProvider,
-    timeout: Duration,
-    max_answer_bytes: usize,
-    max_repeats: u32,
-    max_pages: u32,
-    retry_after_tries: u32,
-    retry_after_max: Duration,
+    settings: Settings,
 }
 
 /// Request with its credentials, ready to be sent. It owns its data, so a sent request is completed even if its turn
@@ -48,16 +43,11 @@ impl RequestSender {
         tokens: Option<Arc<dyn SharedTokens>>,
     ) -> Result<Self, BuildError> {
         let client = Arc::new(ApiClient::build(settings, lookup)?);
-        Ok(Self {
-            provider: CredentialProvider::new(Arc::clone(&client), tokens),
-            client,
-            timeout: Duration::from_secs(settings.timeout_seconds),
-            max_answer_bytes: settings.max_answer_bytes,
-            max_repeats: settings.max_repeats,
-            max_pages: settings.max_pages,
-            retry_after_tries: settings.retry_after_tries,
-            retry_after_max: Duration::from_secs(settings.retry_after_max_seconds),
-        })
+        Ok(Self { provider: CredentialProvider::new(Arc::clone(&client), tokens), client, settings: settings.clone() })
+    }
+
+    fn timeout(&self) -> Duration {
+        Duration::from_secs(self.settings.timeout_seconds)
     }
 
     /// Obtains the credentials of a request. The timeout of the request starts now.
@@ -70,7 +60,7 @@ impl RequestSender {
         required: CallCredentials,
         parameters: Vec<Parameter>,
     ) -> Result<AuthorizedRequest, Outcome> {
-        let deadline = Instant::now() + self.timeout;
+        let deadline = Instant::now() + self.timeout();
         match self.provider.obtain(&required, deadline).await {
             Ok(credentials) => Ok(AuthorizedRequest { request, required, credentials, parameters, deadline }),
             Err(unavailable) => Err(unavailable.outcome(&required)),
@@ -81,14 +71,14 @@ impl RequestSender {
     /// identical request has no further effect.
     pub(super) async fn deliver(&self, authorized: &mut AuthorizedRequest, repeatable: bool) -> Outcome {
         let host = authorized.request.url.host_str().unwrap_or_default().to_owned();
-        match self.send(authorized, repeatable, self.max_answer_bytes).await {
+        match self.send(authorized, repeatable, self.settings.max_answer_bytes).await {
             Ok(received) => {
                 let mut answer = self.with_pages(authorized, received).await;
                 authorized.credentials.hide_in(&mut answer);
                 report_redirect(authorized, &answer);
                 Outcome::Answered(answer)
             }
-            Err(failed) => failed.outcome(&host, self.timeout),
+            Err(failed) => failed.outcome(&host, self.timeout()),
         }
     }
 
@@ -107,12 +97,12 @@ impl RequestSender {
                 next = None;
                 break;
             }
-            if later.len() as u64 + 1 >= u64::from(self.max_pages) {
+            if later.len() as u64 + 1 >= u64::from(self.settings.max_pages) {
                 break;
             }
             seen.push(url.clone());
             authorized.request.url = url;
-            let room = self.max_answer_bytes.saturating_sub(bytes);
+            let room = self.settings.max_answer_bytes.saturating_sub(bytes);
             match self.send(authorized, true, room).await {
                 Ok(page) if is_whole_page(&page.answer) => {
                     next = paging::next(&page, &authorized.parameters);
@@ -135,7 +125,7 @@ impl RequestSender {
         repeatable: bool,
         max_bytes: usize,
     ) -> Result<LinkedResponse, RequestFailure> {
-        let repeats = if repeatable { self.max_repeats } else { 0 };
+        let repeats = if repeatable { self.settings.max_repeats } else { 0 };
         let (mut renewed, mut waited) = (false, 0);
         loop {
             let mut ready = authorized.request.clone();
@@ -154,7 +144,7 @@ impl RequestSender {
                     continue;
                 }
             }
-            let may_wait = repeatable && waited < self.retry_after_tries;
+            let may_wait = repeatable && waited < self.settings.retry_after_tries;
             match self.pause(&received, authorized.deadline).filter(|_| may_wait) {
                 Some(pause) => {
                     waited += 1;
@@ -168,7 +158,8 @@ impl RequestSender {
     /// Returns the pause that the API requests, if the deadline permits it.
     fn pause(&self, received: &LinkedResponse, deadline: Instant) -> Option<Duration> {
         let left = deadline.saturating_duration_since(Instant::now());
-        retry_delay(&received.answer, SystemTime::now()).filter(|pause| *pause <= self.retry_after_max && *pause < left)
+        let most = Duration::from_secs(self.settings.retry_after_max_seconds);
+        retry_delay(&received.answer, SystemTime::now()).filter(|pause| *pause <= most && *pause < left)
     }
 }
 
@@ -183,7 +174,7 @@ fn report_redirect(authorized: &AuthorizedRequest, answer: &ApiAnswer) {
         target.set_path("");
         address(&target)
     });
-    let (toolset, tool) = (authorized.required.toolset(), authorized.required.tool());
+    let (toolset, tool) = (&authorized.required.toolset, &authorized.required.tool);
     tracing::warn!(
         toolset,
         tool,

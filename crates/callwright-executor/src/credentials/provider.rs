@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::credential_set::Credentials;
-use super::requirement::{CallCredentials, SchemeCredential};
+use super::requirement::CallCredentials;
 use super::secret_file::secret_of;
 use super::token::TokenCache;
 use super::token_request::TokenRequest;
@@ -87,31 +87,20 @@ impl CredentialProvider {
     ) -> Result<Credentials, Unavailable> {
         let mut credentials = Credentials::for_alternative(position);
         for needed in required.alternatives.get(position).into_iter().flatten() {
-            self.add(required, needed, refused, deadline, &mut credentials).await?;
+            match &needed.credential {
+                Credential::Fixed(source) => {
+                    credentials.from_file |= matches!(source, SecretSource::File { .. });
+                    let secret = secret_of(source, &needed.name, deadline).await?;
+                    credentials.add(&needed.name, &needed.scheme, &secret)?;
+                }
+                Credential::Client(client) => {
+                    let request = TokenRequest::new(required, needed, client)?;
+                    let refused = refused.and_then(|refused| refused.token_number(&needed.name));
+                    let lent = self.tokens.lend(&request, refused, deadline).await?;
+                    credentials.add_token(&needed.name, &lent)?;
+                }
+            }
         }
         Ok(credentials)
-    }
-
-    async fn add(
-        &self,
-        required: &CallCredentials,
-        needed: &SchemeCredential,
-        refused: Option<&Credentials>,
-        deadline: Instant,
-        credentials: &mut Credentials,
-    ) -> Result<(), Unavailable> {
-        match &needed.credential {
-            Credential::Fixed(source) => {
-                credentials.from_file |= matches!(source, SecretSource::File { .. });
-                let secret = secret_of(source, &needed.name, deadline).await?;
-                credentials.add(&needed.name, &needed.scheme, &secret)
-            }
-            Credential::Client(client) => {
-                let request = TokenRequest::new(required, needed, client)?;
-                let refused = refused.and_then(|refused| refused.token_number(&needed.name));
-                let lent = self.tokens.lend(&request, refused, deadline).await?;
-                credentials.add_token(&needed.name, &lent)
-            }
-        }
     }
 }

@@ -9,11 +9,11 @@ use callwright_openapi::{Credential, MissingCredentials, Operation, Requirement,
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallCredentials {
     /// Name of the toolset. Credentials and tokens are valid for this toolset only.
-    pub(super) toolset: String,
+    pub(crate) toolset: String,
     /// Key of the toolset in the configuration.
     pub(super) entry: String,
     /// Name of the tool.
-    pub(super) tool: String,
+    pub(crate) tool: String,
     /// Alternatives of the operation's security requirements for which every credential is configured, best first.
     pub(super) alternatives: Vec<Vec<SchemeCredential>>,
     /// Whether the call may be sent without credentials.
@@ -73,17 +73,6 @@ impl CallCredentials {
             }
         }
         collected
-    }
-
-    /// Whether a credential is required and none is configured.
-    /// Returns the name of the toolset.
-    pub(crate) fn toolset(&self) -> &str {
-        &self.toolset
-    }
-
-    /// Returns the name of the tool.
-    pub(crate) fn tool(&self) -> &str {
-        &self.tool
     }
 
     pub(super) fn is_lacking(&self) -> bool {

@@ -50,8 +50,6 @@ const ERROR_CODES: [&str; 7] = [
 pub(super) struct TokenCache {
     client: Arc<ApiClient>,
     shared: SharedTokenStore,
-    /// A token is no longer used if it expires within this time.
-    margin: Duration,
     slots: Mutex<HashMap<TokenKey, Arc<tokio::sync::Mutex<TokenSlot>>>>,
     next_number: AtomicU64,
 }
@@ -80,13 +78,7 @@ pub(super) struct CallToken {
 
 impl TokenCache {
     pub(super) fn new(client: Arc<ApiClient>, shared: Option<Arc<dyn SharedTokens>>) -> Self {
-        Self {
-            client,
-            shared: SharedTokenStore::new(shared),
-            margin: REFRESH_MARGIN,
-            slots: Mutex::default(),
-            next_number: AtomicU64::new(0),
-        }
+        Self { client, shared: SharedTokenStore(shared), slots: Mutex::default(), next_number: AtomicU64::new(0) }
     }
 
     /// Returns a token: the cached one unless it expires soon or is the one that the API rejected (`refused`), then
@@ -160,7 +152,7 @@ impl TokenCache {
             is_passing: answer.status == 429 || answer.status >= 500,
         })?;
         // A short-lived token is used for half of its lifetime; otherwise it would never be used.
-        let use_for = lifetime.saturating_sub(self.margin).max(lifetime / 2);
+        let use_for = lifetime.saturating_sub(REFRESH_MARGIN).max(lifetime / 2);
         Ok(self.numbered(secret, requested_at + use_for))
     }
 
@@ -173,10 +165,6 @@ impl TokenCache {
 struct SharedTokenStore(Option<Arc<dyn SharedTokens>>);
 
 impl SharedTokenStore {
-    const fn new(tokens: Option<Arc<dyn SharedTokens>>) -> Self {
-        Self(tokens)
-    }
-
     /// Returns a shared token for this request and its remaining time of use.
     async fn find(&self, request: &TokenRequest<'_>, deadline: Instant) -> Option<(Secret, Duration)> {
         let tokens = self.0.as_ref()?;
