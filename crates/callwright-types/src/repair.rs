@@ -137,8 +137,8 @@ impl From<&Repair> for RepairNote {
             path: path.clone(),
             from: from.clone(),
             to: to.clone(),
-            from_type: had_value.then(|| ValueType::of(from)),
-            to_type: has_value.then(|| ValueType::of(to)),
+            from_type: had_value.then(|| ValueType::of_value(from)),
+            to_type: has_value.then(|| ValueType::of_value(to)),
         }
     }
 }
@@ -212,7 +212,7 @@ pub enum ValueType {
 
 impl ValueType {
     /// Returns the type of a value.
-    pub fn of(value: &Value) -> Self {
+    pub fn of_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::Null,
             Value::Bool(_) => Self::Boolean,
