@@ -2,7 +2,7 @@
 //! requests: `play` does.
 
 use callwright_types::trace::{Attempt, Enrichment, Execution};
-use callwright_types::{ChosenBy, FaultCode, PlanNote, PlanResult, RepairKind, Trace};
+use callwright_types::{ChosenBy, FaultCode, PlanNote, PlanResult, Purpose, RepairKind, Trace};
 
 use super::client_tool::OwnTool;
 use super::transcript::is_handed_over;
@@ -293,8 +293,9 @@ impl ConversationCheck {
             Self::Diagnosed(code) => {
                 attempts(traces).flat_map(|attempt| &attempt.diagnoses).any(|diagnosis| diagnosis.code == *code)
             }
-            Self::NothingSentBack => attempts(traces).all(|attempt| !attempt.purpose.ends_with("_feedback")),
-            Self::SentBack => attempts(traces).any(|attempt| attempt.purpose == "static_feedback"),
+            Self::NothingSentBack => attempts(traces)
+                .all(|attempt| !matches!(attempt.purpose, Purpose::StaticFeedback | Purpose::DynamicFeedback)),
+            Self::SentBack => attempts(traces).any(|attempt| attempt.purpose == Purpose::StaticFeedback),
             Self::Ran(count) => executions(traces).count() == *count && executions(traces).all(succeeded),
             Self::NothingRanAtFirst => traces.first().is_some_and(|trace| trace.executions.is_empty()),
             Self::Explained => {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::pipeline::state::{JudgedAnswer, Turn};
 use crate::pipeline::tools::Offer;
-use callwright_types::{Call, SecretValues, Tool};
+use callwright_types::{Call, Tool};
 
 /// Collects the secrets of the calls in the client's conversation.
 pub(super) fn of_conversation(turn: &mut Turn, offer: &Offer) {

@@ -1,18 +1,13 @@
 //! Collects the trace of a turn while it runs. Nothing here waits or writes: the finished trace goes to a bounded
 //! queue.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-use jiff::Timestamp;
 
 use callwright_telemetry::{Operation, OperationKind};
 use callwright_types::memory::Recalled;
-use callwright_types::rules::Mode;
-use callwright_types::trace::{Attempt, Execution, Round};
+use callwright_types::trace::{Attempt, Execution};
 use callwright_types::{
-    Diagnosis, FaultCode, KeyNote, Plan, RepairNote, SecretValues, Trace, TurnActions, TurnOutcome, UnjudgedReason,
-    Usage, Verdict,
+    Diagnosis, FaultCode, Plan, RepairNote, SecretValues, Trace, TurnActions, TurnOutcome, UnjudgedReason, Verdict,
 };
 
 /// The trace of a running turn, and its clock.
@@ -243,7 +238,8 @@ mod tests {
 
     use super::*;
     use callwright_common::json::Pointer;
-    use callwright_types::{Call, Diagnosis, FaultCode, Purpose, Repair, RepairKind};
+    use callwright_types::trace::Round;
+    use callwright_types::{Call, Diagnosis, FaultCode, Purpose, Repair, RepairKind, Usage};
 
     fn record(keep_bodies: bool) -> TurnRecord {
         let mut record = TurnRecord::open(callwright_types::trace::sample(), keep_bodies, Instant::now());

@@ -189,7 +189,7 @@ pub(super) fn catalog_tools_bytes(tools: usize) -> usize {
 
 /// Cache of compiled offers: agents send the same tools with every request.
 #[derive(Debug, Clone)]
-pub struct Offers {
+pub(crate) struct Offers {
     /// The offer without tools.
     empty: Arc<Offer>,
     cache: ByteCache<OfferKey, Arc<Offer>>,
@@ -203,7 +203,7 @@ pub struct Offers {
 
 impl Offers {
     /// Creates caches of at most this many bytes, and half as many for searchable lists. They belong to one catalog.
-    pub fn new(bytes: u64) -> Self {
+    pub(crate) fn new(bytes: u64) -> Self {
         Self {
             empty: Arc::new(Offer::of_client(Vec::new(), &Validators::default())),
             cache: ByteCache::new(bytes, offer_bytes),

@@ -71,7 +71,7 @@ pub(crate) struct IndexScope {
 }
 
 impl CallableScope {
-    fn toolsets_in<'a>(&self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Toolset>> {
+    fn toolsets_in<'a>(&'a self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Toolset>> {
         self.toolsets.iter().flat_map(|name| catalog.toolsets_of(name))
     }
 

@@ -1,17 +1,11 @@
 //! Lines about a turn's trace and the plan that it followed, in chronological order.
 
 use callwright_types::trace::{Attempt, Execution, Observation, Round};
-use callwright_types::{Call, ChosenBy, Diagnosis, PlanChoice, PlanNote, RepairNote, Trace};
+use callwright_types::{Call, ChosenBy, Diagnosis, PlanChoice, PlanNote, Purpose, RepairNote, Trace};
 use serde_json::Value;
 
 use super::{TranscriptLabel, TranscriptLine};
 use callwright_common::text::cut;
-
-/// Purpose of the attempt that requests a final answer.
-const CLOSING: &str = "closing";
-
-/// Purpose of the attempts that draw a plan, which are printed with the plan.
-const PLAN: &str = "plan";
 
 /// Maximum number of characters printed of an API response.
 const BODY_CHARS: usize = 260;
@@ -49,7 +43,7 @@ pub(crate) fn ending_lines(trace: &Trace) -> Vec<TranscriptLine> {
     if let Some(error) = &trace.error {
         lines.push(TranscriptLine::new(TranscriptLabel::Problem, error.clone()));
     }
-    let mut requests = match trace.attempts.iter().filter(|attempt| attempt.purpose != PLAN).count() {
+    let mut requests = match trace.attempts.iter().filter(|attempt| attempt.purpose != Purpose::Plan).count() {
         0 => "no request to the model".to_owned(),
         1 => "1 request to the model".to_owned(),
         count => format!("{count} requests to the model"),
@@ -67,7 +61,7 @@ pub(crate) fn ending_lines(trace: &Trace) -> Vec<TranscriptLine> {
 
 /// Whether a limit ended the turn, with or without a final answer of the model.
 pub(crate) fn is_handed_over(trace: &Trace) -> bool {
-    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == CLOSING)
+    trace.exhausted.is_some() || trace.attempts.iter().any(|attempt| attempt.purpose == Purpose::Closing)
 }
 
 /// Returns the lines of the rounds; equal consecutive rounds are merged.
@@ -117,7 +111,7 @@ impl<'a> TurnTranscript<'a> {
     }
 
     fn attempt(&mut self, attempt: &'a Attempt) {
-        if attempt.purpose == CLOSING {
+        if attempt.purpose == Purpose::Closing {
             self.add(TranscriptLabel::Limit, "is reached: the model gets one request for a final answer without calls");
         }
         if attempt.outcome != "success" {
