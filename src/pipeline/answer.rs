@@ -266,7 +266,12 @@ mod tests {
             tracker.spawn(turn);
             Running::elsewhere(cancelled, &tracker)
         };
-        Fixture { pending: PendingAnswer::new(answer, running, Protocol::Chat, true), gate, ended, tracker }
+        Fixture { pending: pending(answer, running), gate, ended, tracker }
+    }
+
+    fn pending(answer: oneshot::Receiver<TurnAnswer>, running: Running) -> PendingAnswer {
+        let protocol = Protocol::Chat;
+        PendingAnswer { answer, running, protocol, is_stream: true, is_guarded: false, delivery_ack: None }
     }
 
     #[tokio::test]
@@ -310,6 +315,6 @@ mod tests {
         let (tracker, (head, answer)) = (TaskTracker::new(), oneshot::channel());
         let turn = Box::pin(async move { drop(ResponseSender::new(head)) });
         let running = Running::here(turn, CancellationToken::new(), &tracker);
-        assert_eq!(PendingAnswer::new(answer, running, Protocol::Chat, false).answer().await.err(), Some(NoAnswer));
+        assert_eq!(pending(answer, running).answer().await.err(), Some(NoAnswer));
     }
 }

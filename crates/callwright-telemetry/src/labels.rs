@@ -494,7 +494,12 @@ impl KnownNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_types::{Outcome, Refusal};
+    use callwright_types::outcome::CredentialFault;
+    use callwright_types::rules::Mode;
+    use callwright_types::{
+        FaultCode, Outcome, PrefixChange, Purpose, Refusal, RefusalReason, RepairKind, TurnAction, TurnLimit,
+        TurnOutcome, UnjudgedReason, Verdict,
+    };
 
     fn check<L: Label + PartialEq + std::fmt::Debug>() {
         let labels: HashSet<_> = L::ALL.iter().map(|value| value.label()).collect();
@@ -516,11 +521,11 @@ mod tests {
         check::<HoldEnd>();
         check::<KeyResult>();
         check::<Purpose>();
-        check::<Exhausted>();
+        check::<TurnLimit>();
         check::<UnjudgedReason>();
         check::<ExecutionOutcome>();
         check::<Decision>();
-        check::<TurnMode>();
+        check::<Mode>();
         check::<Verdict>();
         check::<TurnOutcome>();
         check::<TurnAction>();
