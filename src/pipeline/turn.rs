@@ -93,7 +93,8 @@ async fn open_turn(
     request: Box<TurnRequest>,
     cancelled: CancellationToken,
 ) -> Result<Box<Turn>, Box<TurnRefusal>> {
-    let (caller, key, bytes) = (request.caller.clone(), request.key(), request.body.len());
+    let (caller, key, bytes) =
+        (request.caller.clone(), kept_key::client_key(&request.headers).cloned(), request.body.len());
     let opened = pipeline.cpu.try_run(
         || kept_key::tenant_of(&caller, key.as_ref()),
         CpuWork::Body,
@@ -194,7 +195,7 @@ async fn converse(pipeline: &Pipeline, turn: &mut Turn, response_sender: Respons
                 }
             }
             DialogueStep::Run => {
-                let calls = conversation.merged_calls(&judged);
+                let calls = conversation.draft.kept.merged(judged.calls_of_first_choice());
                 answer::executed(turn, conversation.offer(), &judged, conversation.draft.kept.len(), &calls);
                 let choice = conversation.draft.request().tool_choice();
                 let mut ran = run::run(pipeline, turn, &mut conversation.offering, &choice, calls).await;

@@ -54,17 +54,17 @@ pub(crate) async fn resume(pipeline: &Pipeline, turn: &mut Turn, conversation: &
     for row in &rows {
         let Some((_, id)) = keys.remove(&row.calls) else { continue };
         match serde_json::from_str(&row.document) {
-            Ok(StateDifference::ContinueFrom(response)) => conversation.draft.continue_from(&response),
+            Ok(StateDifference::ContinueFrom(response)) => conversation.draft.committed.continue_from(&response),
             Ok(StateDifference::Call(call)) => drop(calls.insert(id.to_owned(), call)),
             Ok(StateDifference::IsCustom(is_custom)) => drop(custom.insert(id.to_owned(), is_custom)),
             Err(_) => {}
         }
     }
     if !calls.is_empty() {
-        conversation.draft.put_back_calls(&calls);
+        conversation.draft.committed.put_back_calls(&calls);
     }
     if !custom.is_empty() {
-        conversation.draft.set_result_forms(&custom);
+        conversation.draft.committed.set_result_forms(&custom);
     }
     turn.record.trace.rejoined += u32::from(!rows.is_empty());
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());

@@ -71,7 +71,7 @@ async fn run_and_keep(
 ) {
     let Some(sent) = settled.message() else { return };
     let WholeAnswer { message, own } = whole(mixed, &offering.offer, sent);
-    let Some(mut part) = KeptPart::new(draft.conversation().pushed(), &message, sent) else { return };
+    let Some(mut part) = KeptPart::new(draft.committed.pushed(), &message, sent) else { return };
     let ids: usize = own.iter().map(|(_, call)| call.id.len()).sum();
     let room = pipeline.settings.max_kept_bytes.saturating_sub(part.len() + ids) / own.len().max(1);
     if room < LEAST_RESULT_BYTES {
@@ -93,7 +93,7 @@ async fn run_and_keep(
 /// Stores the rounds of the turn before this answer if the client gets calls of its own. Otherwise the rounds would be
 /// repeated when the client returns.
 async fn keep_rounds(pipeline: &Pipeline, turn: &mut Turn, draft: &ChatDraft, settled: &SettledAnswer) {
-    let rounds = draft.conversation().pushed();
+    let rounds = draft.committed.pushed();
     if rounds.is_empty() {
         return;
     }

@@ -66,13 +66,6 @@ pub struct TurnRequest {
     pub record_bodies: bool,
 }
 
-impl TurnRequest {
-    /// Returns the client's own key.
-    pub(in crate::pipeline) fn key(&self) -> Option<HeaderValue> {
-        client_key(&self.headers).cloned()
-    }
-}
-
 /// A refused request.
 #[derive(Debug)]
 pub(crate) struct TurnRefusal {

@@ -134,7 +134,7 @@ fn offered_tool<'a>(offer: &'a Offer, known: &ClientTool) -> Option<&'a Tool> {
 fn add(pipeline: &Pipeline, turn: &mut Turn, offer: &Offer, draft: &mut ChatDraft, notes: Vec<PlacedNotes>) {
     for PlacedNotes { place, shown, is_last, again } in notes {
         if let Some(note) = note(offer, turn.learned.lesson_store.settings(), &shown) {
-            draft.add_note(place, note);
+            draft.committed.add_note(place, note);
         }
         if is_last && let Some(memory) = &mut turn.record.trace.memory {
             memory.lessons = shown.lessons.iter().map(|lesson| Recalled { again, ..lesson.clone() }).collect();

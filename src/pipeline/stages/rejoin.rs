@@ -35,7 +35,7 @@ pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, conversation: &
     let parts = matching(&turn.request, &answers, &rows);
     if !parts.is_empty() {
         turn.record.trace.rejoined = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        conversation.draft.rejoin(&parts, &feedback::lost_result());
+        conversation.draft.committed.rejoin(&parts, &feedback::lost_result());
     }
     pipeline.metrics.overhead.observe(Stage::Rejoin, started.elapsed());
 }

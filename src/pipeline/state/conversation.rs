@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use callwright_judge::scanner::{CheckedCall, Expectations};
-
 use super::answer::JudgedAnswer;
 use super::draft::ChatDraft;
 use super::plan_run::PlanRun;
@@ -65,15 +63,5 @@ impl TurnConversation {
     /// Returns the ending after a repeated request without a usable answer. `last` is the last validated answer.
     pub(crate) fn failed_again(&self, last: &JudgedAnswer) -> TurnEnding {
         self.dialogue.failed_again(last.is_of_use(self.offer(), &self.draft.kept))
-    }
-
-    /// Returns all checked calls of an answer and the calls kept before, without duplicates, in their common order.
-    pub(crate) fn merged_calls(&self, judged: &JudgedAnswer) -> Vec<CheckedCall> {
-        self.draft.kept.merged(judged.calls_of_first_choice())
-    }
-
-    /// Returns the argument sources that the plan expects.
-    pub(crate) fn expectations(&self) -> Option<Expectations> {
-        self.plan_run.as_ref().and_then(PlanRun::expectations)
     }
 }

@@ -1,12 +1,9 @@
 //! The upstream requests of a turn, built from the client's request.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-
-use serde_json::value::RawValue;
 
 use callwright_judge::feedback::{are_too_long, shortened_arguments};
-use callwright_openai::{AssistantMessage, Completion, KeptPart, ModelRequest, ToolChoice};
+use callwright_openai::{AssistantMessage, Completion, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
 use super::kept_calls::KeptCalls;
@@ -31,7 +28,8 @@ pub(crate) struct ToolReply {
 /// request is the conversation as if the model had been correct at once, which keeps later requests short.
 #[derive(Debug)]
 pub(crate) struct ChatDraft {
-    committed: ModelRequest,
+    /// The conversation without the current feedback rounds.
+    pub(crate) committed: ModelRequest,
     pending: Option<ModelRequest>,
     /// Whether the committed request has results that the proxy added.
     has_results: bool,
@@ -75,36 +73,6 @@ impl ChatDraft {
             request.to_mut().forget_metadata();
         }
         request
-    }
-
-    /// Returns the conversation without the current feedback rounds.
-    pub(crate) fn conversation(&self) -> &ModelRequest {
-        &self.committed
-    }
-
-    /// Restores the proxy's parts of earlier answers, by message index.
-    pub(crate) fn rejoin(&mut self, parts: &BTreeMap<usize, KeptPart>, lost: &str) {
-        self.committed.rejoin(parts, lost);
-    }
-
-    /// Continues another response of the provider than the client's request does.
-    pub(crate) fn continue_from(&mut self, response: &str) {
-        self.committed.continue_from(response);
-    }
-
-    /// Inserts calls before their results, by call id.
-    pub(crate) fn put_back_calls(&mut self, calls: &BTreeMap<String, Box<RawValue>>) {
-        self.committed.put_back_calls(calls);
-    }
-
-    /// Sets the forms of results, by call id: whether the call is one of a custom tool.
-    pub(crate) fn set_result_forms(&mut self, custom: &BTreeMap<String, bool>) {
-        self.committed.set_result_forms(custom);
-    }
-
-    /// Appends a note to the text of a client message, by message index.
-    pub(crate) fn add_note(&mut self, place: usize, note: String) {
-        self.committed.add_note(place, note);
     }
 
     /// Appends a faulty answer, with a reply to each of its calls. Long arguments are shortened.

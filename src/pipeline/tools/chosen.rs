@@ -125,7 +125,7 @@ pub(crate) struct Pool {
     /// Tools whose name the other side has.
     hidden: HashSet<usize>,
     /// Number of tools that may be offered.
-    free: usize,
+    pub(crate) free: usize,
 }
 
 impl Pool {
@@ -144,11 +144,6 @@ impl Pool {
         let barred = hidden.len() + ruled_out;
         let free = candidates.len().saturating_sub(barred);
         Self { side, candidates, ruled, hidden, free }
-    }
-
-    /// Returns the number of tools that may be offered.
-    pub(crate) fn free(&self) -> usize {
-        self.free
     }
 
     /// Whether there are so few tools that all of them are offered.

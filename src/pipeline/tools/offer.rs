@@ -191,8 +191,8 @@ pub(super) fn catalog_tools_bytes(tools: usize) -> usize {
 #[derive(Debug, Clone)]
 pub(crate) struct Offers {
     /// The offer without tools.
-    empty: Arc<Offer>,
-    cache: ByteCache<OfferKey, Arc<Offer>>,
+    pub(crate) empty: Arc<Offer>,
+    pub(crate) cache: ByteCache<OfferKey, Arc<Offer>>,
     /// Searchable tools by toolsets and dialect.
     of_toolsets: ByteCache<(Vec<String>, SchemaDialect), Arc<Candidates>>,
     /// Searchable tools by the client's list.
@@ -222,23 +222,13 @@ impl Offers {
         [self.cache.usage(), self.of_toolsets.usage() + self.of_clients.usage()]
     }
 
-    /// Returns the offer without tools.
-    pub(crate) fn empty(&self) -> Arc<Offer> {
-        Arc::clone(&self.empty)
-    }
-
     /// Returns the offer for this key; compiles it if it is new.
     pub(crate) fn get(&self, key: OfferKey, compile: impl FnOnce() -> Offer) -> Arc<Offer> {
-        match self.known(&key) {
+        match self.cache.get(&key) {
             Some(offer) => offer,
             None if self.first_sight.admits(&key, key.size()) => self.cache.get_with(key, || Arc::new(compile())),
             None => Arc::new(compile()),
         }
-    }
-
-    /// Returns the cached offer for this key.
-    pub(crate) fn known(&self, key: &OfferKey) -> Option<Arc<Offer>> {
-        self.cache.get(key)
     }
 
     /// Returns the searchable tools of these toolsets.

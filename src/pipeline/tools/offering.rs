@@ -241,7 +241,7 @@ impl Offering {
             Some(OfferedTool { name, reason: pick.reason, share: pick.share, pattern: pick.pattern.clone() })
         });
         turn.record.trace.offer = Some(OfferNote {
-            candidates: self.pools.iter().map(Pool::free).sum(),
+            candidates: self.pools.iter().map(|pool| pool.free).sum(),
             tools: tools.collect(),
             prefix_change: self.prefix_change,
             words_alone: self.words_alone,

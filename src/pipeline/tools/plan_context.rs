@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use callwright_judge::scanner::{ToolSet, Validators};
 use callwright_knowledge::planner::generation::{PlanTool, Tools};
-use callwright_knowledge::planner::producers::{Producers, Request, RequestScores};
-use callwright_knowledge::planner::when::Prerequisite;
+use callwright_knowledge::planner::producers::{Request, RequestScores};
 use callwright_search::embedding::Embedder;
 use callwright_telemetry::labels::Stage;
 
@@ -24,10 +23,10 @@ use crate::pipeline::state::Turn;
 /// match the request. Tools that policy never offers or does not execute are excluded. Each tool has its offered name.
 #[derive(Debug)]
 pub(crate) struct PlanContext {
-    indexed: Arc<IndexedTools>,
+    pub(crate) indexed: Arc<IndexedTools>,
     offer: Arc<Offer>,
     /// Positions of the offered tools, best first.
-    offered: Vec<usize>,
+    pub(crate) offered: Vec<usize>,
     validators: Validators,
     /// Cache of compiled tools by position.
     compiled: Mutex<HashMap<usize, PlanTool>>,
@@ -74,21 +73,6 @@ impl PlanContext {
         Self { indexed, offer, offered, validators, compiled: Mutex::default() }
     }
 
-    /// Returns which tools can supply which argument.
-    pub(crate) fn producers(&self) -> &Producers {
-        &self.indexed.producers
-    }
-
-    /// Returns the positions of the offered tools, in descending relevance to the request.
-    pub(crate) fn offered(&self) -> &[usize] {
-        &self.offered
-    }
-
-    /// Returns the position of the tool with this name.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.indexed.producers.position(name)
-    }
-
     /// Whether any offered tool requires a key.
     pub(crate) fn requires_key(&self) -> bool {
         self.offered.iter().any(|position| self.indexed.requires_key(*position, self))
@@ -106,16 +90,6 @@ impl PlanContext {
     /// has several steps. If not, the tools need not be scored for it.
     pub(crate) fn may_lack_input(&self, request: &str) -> bool {
         self.requires_key() || Request::parse(request).has_several_clauses()
-    }
-
-    /// Whether some request may need a plan.
-    pub(crate) fn may_need_plan(&self) -> bool {
-        self.indexed.may_need_plan(self)
-    }
-
-    /// Returns the keys that the tool at a position requires, with the tools that clearly supply them.
-    pub(crate) fn prerequisites(&self, position: usize) -> Arc<[Prerequisite]> {
-        self.indexed.prerequisites(position, self)
     }
 
     /// Analyses a request text. Uses vectors only if the embedder returns them at once.

@@ -142,7 +142,7 @@ impl TokenCache {
                 request.scheme
             )));
         }
-        let secret = secret_of(request.secret(), request.scheme, deadline).await?;
+        let secret = secret_of(&request.client.client_secret, request.scheme, deadline).await?;
         let requested_at = Instant::now();
         let ready = request.with_secret(&secret)?;
         let received = self.client.exchange(&ready, RedirectRule::ReadsOnly, 0, MAX_ANSWER_BYTES, deadline).await;

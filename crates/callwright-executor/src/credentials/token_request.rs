@@ -12,7 +12,7 @@ use super::requirement::{CallCredentials, SchemeCredential};
 use super::unavailable::Unavailable;
 use crate::request::ApiRequest;
 use callwright_common::digest::of_parts;
-use callwright_openapi::{ClientAuthentication, ClientCredentials, SecretSource, SecurityScheme};
+use callwright_openapi::{ClientAuthentication, ClientCredentials, SecurityScheme};
 use callwright_types::Secret;
 
 /// A token request without the client secret.
@@ -22,7 +22,7 @@ pub(super) struct TokenRequest<'a> {
     pub(super) key: TokenKey,
     /// The name of the scheme.
     pub(super) scheme: &'a str,
-    client: &'a ClientCredentials,
+    pub(super) client: &'a ClientCredentials,
 }
 
 /// Identity of a token. A token that was issued for one key is never used for another.
@@ -65,11 +65,6 @@ impl<'a> TokenRequest<'a> {
         let parts = [toolset, scheme, endpoint.as_str(), client_id, audience, &scopes.join(" ")].map(str::to_owned);
         let parameters = self.client.parameters.iter().flat_map(|(name, value)| [name.clone(), value.clone()]);
         of_parts(parts.into_iter().chain(parameters))
-    }
-
-    /// Returns the source of the client secret.
-    pub(super) fn secret(&self) -> &SecretSource {
-        &self.client.client_secret
     }
 
     /// Builds the request with the client secret.

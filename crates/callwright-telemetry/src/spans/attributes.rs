@@ -44,7 +44,7 @@ pub(super) const FOUND: &str = "callwright.found";
 
 /// Attributes of one span.
 #[derive(Debug, Default)]
-pub(super) struct Attributes(Vec<KeyValue>);
+pub(super) struct Attributes(pub(super) Vec<KeyValue>);
 
 impl Attributes {
     /// Adds a text unless it is empty.
@@ -75,10 +75,6 @@ impl Attributes {
             Some(status) => self.number(STATUS, status.into()),
             None => self,
         }
-    }
-
-    pub(super) fn into_pairs(self) -> Vec<KeyValue> {
-        self.0
     }
 }
 

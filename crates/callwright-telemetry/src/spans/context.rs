@@ -15,20 +15,15 @@ pub(super) const SAMPLED: u8 = 1;
 /// Span of a turn and its place in a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpanContext {
-    trace_id: [u8; 16],
+    pub(super) trace_id: [u8; 16],
     /// Id of the turn's span. The ids of its attempts are derived from it and their number, so that they are known
     /// before the upstream request.
     span_id: u64,
-    parent: Option<[u8; 8]>,
-    is_sampled: bool,
+    pub(super) parent: Option<[u8; 8]>,
+    pub(super) is_sampled: bool,
 }
 
 impl SpanContext {
-    /// Whether the span is recorded.
-    pub fn is_sampled(&self) -> bool {
-        self.is_sampled
-    }
-
     /// Whether the span belongs to the client's trace.
     pub fn has_parent(&self) -> bool {
         self.parent.is_some()
@@ -44,10 +39,6 @@ impl SpanContext {
         self.header_of(self.attempt_id(number))
     }
 
-    pub(super) fn trace_id(&self) -> [u8; 16] {
-        self.trace_id
-    }
-
     pub(super) fn span_id(&self) -> [u8; 8] {
         self.span_id.to_be_bytes()
     }
@@ -55,10 +46,6 @@ impl SpanContext {
     pub(super) fn attempt_id(&self, number: usize) -> [u8; 8] {
         // The highest bit of the turn's id is set, so no id is zero or equal to the turn's.
         (self.span_id ^ (number as u64 + 1)).to_be_bytes()
-    }
-
-    pub(super) fn parent(&self) -> Option<[u8; 8]> {
-        self.parent
     }
 
     fn header_of(&self, span: [u8; 8]) -> HeaderValue {
@@ -149,13 +136,13 @@ mod tests {
     fn a_client_that_has_a_trace_gets_a_span_in_it_whatever_the_ratio() {
         let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let context = begun(&[sampled], 0.0);
-        assert!(context.is_sampled() && context.has_parent());
-        assert_eq!(context.parent(), digits("b7ad6b7169203331"));
+        assert!(context.is_sampled && context.has_parent());
+        assert_eq!(context.parent, digits("b7ad6b7169203331"));
         let header = context.header();
         assert!(header.to_str().unwrap().starts_with("00-0af7651916cd43dd8448eb211c80319c-"), "{header:?}");
         assert!(header.to_str().unwrap().ends_with("-01"), "{header:?}");
         let unsampled = begun(&[&sampled.replace("-01", "-02")], 1.0);
-        assert!(!unsampled.is_sampled(), "the client decided");
+        assert!(!unsampled.is_sampled, "the client decided");
         assert!(unsampled.header().to_str().unwrap().ends_with("-00"));
         assert!(begun(&[&format!("{}-more", sampled.replacen("00", "cc", 1))], 0.0).has_parent(), "a later version");
     }
@@ -178,11 +165,11 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(TRACEPARENT, HeaderValue::from_bytes(field.as_bytes()).unwrap());
             let context = Sampler::new(1.0).begin(&headers, TURN);
-            assert!(!context.has_parent() && context.is_sampled(), "{field}");
-            assert_eq!(hex(&context.trace_id()), TURN);
+            assert!(!context.has_parent() && context.is_sampled, "{field}");
+            assert_eq!(hex(&context.trace_id), TURN);
         }
         assert!(!begun(&[good, good], 1.0).has_parent(), "two fields name no one span");
-        assert!(!begun(&[], 0.0).is_sampled());
+        assert!(!begun(&[], 0.0).is_sampled);
     }
 
     #[test]

@@ -95,7 +95,7 @@ impl Spans {
 
     /// Queues the spans of a finished turn; never waits. Spans that do not fit the queue are dropped and counted.
     pub fn turn_ended(&self, context: &SpanContext, trace: &Trace, operations: &[Operation]) {
-        if let Some(active) = self.0.as_ref().filter(|_| context.is_sampled()) {
+        if let Some(active) = self.0.as_ref().filter(|_| context.is_sampled) {
             active.exporter.push(of_turn::spans(context, trace, operations, &active.addresses));
         }
     }

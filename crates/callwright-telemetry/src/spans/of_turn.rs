@@ -96,7 +96,7 @@ impl TurnSpans<'_> {
         let took = milliseconds(trace.duration_ms);
         let span = self.span(self.context.span_id(), format!("chat {}", bounded(&trace.model)), Duration::ZERO, took);
         Span {
-            parent_span_id: self.context.parent().map(|parent| parent.to_vec()).unwrap_or_default(),
+            parent_span_id: self.context.parent.map(|parent| parent.to_vec()).unwrap_or_default(),
             flags: flags(self.context.has_parent()),
             kind: SpanKind::Server.into(),
             ..finished(span, attributes, error)
@@ -170,7 +170,7 @@ impl TurnSpans<'_> {
         let arrived = u64::try_from(self.trace.started_at.as_nanosecond()).unwrap_or_default();
         let start = arrived.saturating_add(nanoseconds(after));
         Span {
-            trace_id: self.context.trace_id().to_vec(),
+            trace_id: self.context.trace_id.to_vec(),
             span_id: id.to_vec(),
             parent_span_id: self.context.span_id().to_vec(),
             flags: flags(false),
@@ -205,7 +205,7 @@ fn finished(span: Span, attributes: Attributes, error: Option<String>) -> Span {
     let attributes = attributes.text(name::ERROR_TYPE, error.as_deref().unwrap_or_default());
     // The conventions leave the status of successful spans unset.
     let status = error.map(|_| Status { code: StatusCode::Error.into(), ..Status::default() });
-    Span { attributes: attributes.into_pairs(), status, ..span }
+    Span { attributes: attributes.0, status, ..span }
 }
 
 /// Returns a random id for a span that needs no predictable one.

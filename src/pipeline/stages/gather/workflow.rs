@@ -21,7 +21,7 @@ const MAX_CALLS: usize = 64;
 /// Returns the procedure that led to the answer; `None` without several dependent calls. It is verified if the proxy
 /// saw a mistake of this turn corrected; otherwise it needs a verdict from outside.
 pub(super) fn draft(turn: &Turn, offer: &Offer, draft: &ChatDraft, is_mended: bool) -> Option<ProcedureDraft> {
-    let conversation = draft.conversation();
+    let conversation = &draft.committed;
     let made = made(conversation, &turn.record.trace, offer);
     if made.len() < 2 {
         return None;

@@ -99,12 +99,12 @@ fn judged(
     purpose: Option<Purpose>,
 ) -> JudgedAnswer {
     let (offer, draft) = (conversation.offer(), &conversation.draft);
-    let expectations = purpose.and_then(|_| conversation.expectations());
+    let expectations = purpose.and_then(|_| conversation.plan_run.as_ref()?.expectations());
     let policy = turn.policy.clone();
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
-    let known = KnownConversation::of(draft.conversation());
+    let known = KnownConversation::of(&draft.committed);
     let toolset_index = &turn.tooling.toolset_index;
-    let relevance = offer.relevance_to(draft.conversation(), toolset_index, &policy.scan);
+    let relevance = offer.relevance_to(&draft.committed, toolset_index, &policy.scan);
     let similarity = toolset_index.text_vectors.as_ref().map(|vectors| vectors as &dyn Similarity);
     let budget = JudgementBudget::start(pipeline.judgement);
     let failures = &policy.explain.failures;

@@ -74,7 +74,7 @@ fn remaining_checks(turn: &Turn) -> usize {
 
 /// Returns the text of the last message of the user.
 fn last_request(conversation: &TurnConversation) -> Option<String> {
-    let messages = conversation.draft.conversation().messages();
+    let messages = conversation.draft.committed.messages();
     let last = messages.into_iter().rev().find(|message| message.role == "user")?;
     last.text.map(|text| text.into_owned()).filter(|text| !text.trim().is_empty())
 }

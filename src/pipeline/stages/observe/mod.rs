@@ -218,7 +218,7 @@ fn note(turn: &mut Turn, draft: &mut ChatDraft, failures: ObservedFailures) {
             Some(None) => Enrichment::Unexplained,
             Some(Some(_)) if !adds => Enrichment::Noted,
             Some(Some(note)) => {
-                draft.add_note(result.place, note.to_string());
+                draft.committed.add_note(result.place, note.to_string());
                 Enrichment::Added
             }
         };

@@ -60,7 +60,7 @@ async fn begin_beside(pipeline: &Pipeline, turn: &Turn) -> Offering {
 /// Compiles the tools of an offering, on a CPU slot if there are many that are not cached.
 async fn compile(pipeline: &Pipeline, turn: &Turn, offering: &Offering) -> Arc<Offer> {
     let key = offering.key(turn);
-    match turn.tooling.offers.known(&key) {
+    match turn.tooling.offers.cache.get(&key) {
         Some(offer) => offer,
         None => {
             let bytes = key.size();
@@ -101,7 +101,7 @@ fn begin(pipeline: &Pipeline, turn: &Turn) -> Offering {
     let list = turn.request.tools_text().filter(|_| !is_narrowed).unwrap_or_default();
     let standing = [list, search.as_ref().map_or("", |search| search.text())];
     Offering {
-        offer: turn.tooling.offers.empty(),
+        offer: turn.tooling.offers.empty.clone(),
         room,
         own: if session.is_some() { digest(&standing) } else { 0 },
         pools,
@@ -143,7 +143,7 @@ fn catalog_pool(turn: &Turn, own: &[&Tool]) -> Pool {
 fn search_tool(turn: &Turn, pool: &Pool, own: &[&Tool]) -> Option<Arc<WrittenTool>> {
     let rules = &turn.policy.offer;
     let (from, whole) = (rules.search_tools.from as usize, rules.whole as usize);
-    if from == 0 || pool.free() < from || pool.free() <= whole {
+    if from == 0 || pool.free < from || pool.free <= whole {
         return None;
     }
     let name =
@@ -192,7 +192,7 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Op
     if is_choice {
         pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
     }
-    let free: usize = offering.pools.iter().map(Pool::free).sum();
+    let free: usize = offering.pools.iter().map(|pool| pool.free).sum();
     tracing::debug!(
         offered = chosen.picks.len(),
         left_out = free.saturating_sub(chosen.picks.len()),

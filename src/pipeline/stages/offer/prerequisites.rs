@@ -35,7 +35,7 @@ impl Prerequisites {
         let mut tools: Vec<ToolAt> = Vec::new();
         for pick in new.iter().filter(|pick| is_needed(pick)) {
             let Some(position) = position(&self.tools, pools, pick.tool) else { continue };
-            let prerequisites = self.tools.prerequisites(position);
+            let prerequisites = self.tools.indexed.prerequisites(position, &self.tools);
             for prerequisite in prerequisites.iter().filter(|prerequisite| !prerequisite.is_given(&user_messages)) {
                 let suppliers = prerequisite.producers.iter().filter_map(|producer| self.at(pools, *producer));
                 tools.extend(suppliers.take(self.at_most));
@@ -61,5 +61,5 @@ fn is_needed(pick: &Pick) -> bool {
 
 fn position(tools: &PlanContext, pools: &[Pool], tool: ToolAt) -> Option<usize> {
     let pool = pools.iter().find(|pool| pool.side == tool.side)?;
-    tools.position(pool.candidates.name(tool.position as usize)?)
+    tools.indexed.producers.position(pool.candidates.name(tool.position as usize)?)
 }

@@ -29,9 +29,9 @@ impl PlanSketch<'_> {
     pub(super) fn inputs(&self) -> PlanInputs<'_> {
         PlanInputs {
             tools: self.tools,
-            producers: self.tools.producers(),
+            producers: &self.tools.indexed.producers,
             scores: self.scores,
-            offered: self.tools.offered(),
+            offered: &self.tools.offered,
             conversation: self.conversation,
             memory: &[],
             outline: self.outline,
@@ -42,7 +42,7 @@ impl PlanSketch<'_> {
 /// Whether the planning model reports that the request takes a chain of calls.
 pub(super) async fn is_chain(context: &mut StageContext<'_>, sketch: &PlanSketch<'_>) -> bool {
     let model = MeteredModel::new(context, Purpose::Plan);
-    if !context.pipeline.caches.planner_backoff.admits(context.turn.tenant(), model.name()) {
+    if !context.pipeline.caches.planner_backoff.admits(context.turn.tenant(), &model.name) {
         return false;
     }
     let mut settings = remaining_limits(context, Cost::default());
@@ -66,7 +66,7 @@ pub(super) async fn begin(
     procedure: Option<Arc<Procedure>>,
 ) -> Option<PlanRun> {
     let model = MeteredModel::new(context, Purpose::Plan);
-    if !context.pipeline.caches.planner_backoff.admits(context.turn.tenant(), model.name()) {
+    if !context.pipeline.caches.planner_backoff.admits(context.turn.tenant(), &model.name) {
         let mut plan_run = PlanRun::begin(Plan::default(), reason.in_words(&Plan::default()));
         plan_run.end(PlanResult::BackedOff, "the planning model's last answers were unusable");
         plan_run.note(context.turn);
@@ -79,7 +79,7 @@ pub(super) async fn begin(
     let GenerationOutcome { result, from_template, notes, .. } = drawn;
     let unfit = result.as_ref().ok().and_then(|plan| unfitness(sketch, &reason, plan));
     if unfit.is_some() {
-        context.pipeline.caches.planner_backoff.report(context.turn.tenant(), model.name(), false);
+        context.pipeline.caches.planner_backoff.report(context.turn.tenant(), &model.name, false);
     } else {
         report_unusable(context, &model, result.as_ref().err());
     }
@@ -122,7 +122,7 @@ fn report_unusable(context: &StageContext<'_>, model: &MeteredModel, undrawn: Op
         }
         Some(GenerationError::NoTool | GenerationError::NotIndexed | GenerationError::Limit(_)) => return,
     };
-    context.pipeline.caches.planner_backoff.report(context.turn.tenant(), model.name(), is_usable);
+    context.pipeline.caches.planner_backoff.report(context.turn.tenant(), &model.name, is_usable);
 }
 
 /// Requests the choice of a list item from the model.

@@ -20,7 +20,7 @@ pub(in crate::pipeline::stages) struct MeteredModel {
     model: TextModel,
     upstream: String,
     /// The model's name there.
-    name: String,
+    pub(super) name: String,
     purpose: Purpose,
     attempts: Mutex<Vec<(Attempt, Duration, Cost)>>,
     cancelled: CancellationToken,
@@ -49,11 +49,6 @@ impl MeteredModel {
             started: Instant::now(),
             started_after: turn.record.elapsed(),
         }
-    }
-
-    /// Returns the name of the model.
-    pub(super) fn name(&self) -> &str {
-        &self.name
     }
 
     /// Records the requests in the trace, and returns their cost.
@@ -136,6 +131,6 @@ impl StageContext<'_> {
 
     /// Returns the conversation for the model, including the proxy's calls and failures.
     pub(in crate::pipeline::stages) fn conversation(&self) -> Vec<Message> {
-        self.draft.conversation().messages().into_iter().map(Message::from).collect()
+        self.draft.committed.messages().into_iter().map(Message::from).collect()
     }
 }

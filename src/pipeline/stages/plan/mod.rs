@@ -80,7 +80,7 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
         return Some(plan_run);
     }
     let request = asked_now(&context.turn.request)?;
-    let is_outlined = past.as_ref().is_some_and(Past::is_always);
+    let is_outlined = past.as_ref().is_some_and(|past| past.mode == ProceduresMode::Always);
     // The rules for plans and for outlines need a required argument that another tool may supply.
     let needs_supply = matches!(mode, PlanMode::Auto | PlanMode::Off) && !is_outlined;
     if needs_supply && !context.offering.offer.may_require_supply() {
@@ -148,7 +148,7 @@ async fn needed(
     if !has_rule && !has_past {
         return (always, false);
     }
-    if !tools.may_lack_input(request) || !has_past && !tools.may_need_plan() {
+    if !tools.may_lack_input(request) || !has_past && !tools.indexed.may_need_plan(tools) {
         return (always, false);
     }
     // A simple turn must not wait for vectors.

@@ -27,7 +27,7 @@ use super::metered::{MeteredModel, StageContext};
 #[derive(Debug, Clone)]
 pub(super) struct Past {
     scope: Scope,
-    mode: ProceduresMode,
+    pub(super) mode: ProceduresMode,
 }
 
 impl Past {
@@ -36,11 +36,6 @@ impl Past {
         let (mode, memory) = (turn.policy.procedures, turn.record.trace.memory.as_ref()?);
         let knows = mode != ProceduresMode::Off && turn.learned.library.has_active(&memory.scope);
         knows.then(|| Self { scope: memory.scope.clone(), mode })
-    }
-
-    /// Whether an outline is always made.
-    pub(super) fn is_always(&self) -> bool {
-        self.mode == ProceduresMode::Always
     }
 
     /// Returns the one procedure that can be followed unchanged, unless it is withheld.
@@ -57,7 +52,7 @@ impl Past {
         let query =
             ProcedureQuery { scope: &self.scope, text: request, vector: vector.as_ref(), is_available: &in_play };
         let parameters = |name: &str| {
-            let tool = tools.tool(tools.position(name)?)?;
+            let tool = tools.tool(tools.indexed.producers.position(name)?)?;
             Some(Arc::clone(&tool.tool.tool.parameters))
         };
         let found = template(&context.turn.learned.library, &query, &parameters);
@@ -85,7 +80,13 @@ impl Past {
         let (in_play, outputs) = (
             |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint),
             |name: &str| {
-                tools.position(name).and_then(|at| tools.tool(at)).map(|tool| tool.outputs).unwrap_or_default()
+                tools
+                    .indexed
+                    .producers
+                    .position(name)
+                    .and_then(|at| tools.tool(at))
+                    .map(|tool| tool.outputs)
+                    .unwrap_or_default()
             },
         );
         let lot = Lot::of(context.turn);
@@ -102,7 +103,7 @@ impl Past {
             withheld: &withheld,
             embedder: embedder.as_deref(),
         };
-        let offered: Vec<_> = tools.offered().iter().filter_map(|at| tools.tool(*at)).collect();
+        let offered: Vec<_> = tools.offered.iter().filter_map(|at| tools.tool(*at)).collect();
         let told: Vec<(&str, &str)> =
             offered.iter().map(|tool| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
         let (limits, settings) = (&context.turn.policy.limits, library.settings());
@@ -132,7 +133,7 @@ impl Past {
 /// Whether the tool of this name is in play: a tool of a toolset, or, if `fingerprint` is set, a client tool with this
 /// fingerprint.
 fn is_in_play(tools: &PlanContext, name: &str, fingerprint: Option<&Fingerprint>) -> bool {
-    let Some(position) = tools.position(name) else { return false };
+    let Some(position) = tools.indexed.producers.position(name) else { return false };
     // A toolset's tool that may not be called is detected during plan generation.
     let Some(tool) = tools.tool(position) else { return fingerprint.is_none() };
     let own = (tool.tool.tool.owner == Owner::Client).then(|| tool.tool.client());
@@ -173,11 +174,11 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDra
     if !is_wanted || before.is_empty() {
         return;
     }
-    let user_messages = outlined_messages(turn, draft.conversation());
+    let user_messages = outlined_messages(turn, &draft.committed);
     let last = user_messages.last().map(|message| message.place);
     for UserMessage { place, key, .. } in user_messages {
         let Some(outlined) = before.get(&key) else { continue };
-        draft.add_note(place, note(&outlined.steps));
+        draft.committed.add_note(place, note(&outlined.steps));
         if Some(place) == last {
             turn.record.procedures(outlined.procedures.iter().map(|found| Recalled { again: true, ..found.clone() }));
         }
@@ -186,17 +187,16 @@ pub(super) fn put_back(pipeline: &Pipeline, turn: &mut Turn, draft: &mut ChatDra
 
 /// Returns the outline of the last user message, if it has one.
 pub(super) fn of_last(context: &StageContext<'_>) -> Option<Arc<PlanOutline>> {
-    let last = outlined_messages(context.turn, context.draft.conversation()).pop()?;
+    let last = outlined_messages(context.turn, &context.draft.committed).pop()?;
     context.pipeline.caches.outlines.get(&last.key)
 }
 
 /// Appends an outline to the last user message, in this turn and in later ones.
 pub(super) fn remember(context: &mut StageContext<'_>, outlined: Arc<PlanOutline>) {
-    let Some(UserMessage { place, key, .. }) = outlined_messages(context.turn, context.draft.conversation()).pop()
-    else {
+    let Some(UserMessage { place, key, .. }) = outlined_messages(context.turn, &context.draft.committed).pop() else {
         return;
     };
-    context.draft.add_note(place, note(&outlined.steps));
+    context.draft.committed.add_note(place, note(&outlined.steps));
     context.pipeline.caches.outlines.insert(key, outlined);
 }
 
