@@ -12,17 +12,6 @@ use callwright_common::digest::of_parts;
 use callwright_store::Store;
 use callwright_types::{Outcome, Refusal};
 
-/// Condition for the execution of a call.
-#[derive(Debug)]
-pub enum Clearance {
-    /// No approval is required: [`Executor::execute`] runs it.
-    Free,
-    /// A person has to approve it first: [`Executor::execute_approved`] runs it after that.
-    Needed(Box<Application>),
-    /// It must not be sent. Contains its outcome.
-    Settled(Outcome),
-}
-
 /// Description of a call that a person is requested to approve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Application {
@@ -75,24 +64,23 @@ impl Grant {
 }
 
 impl Executor {
-    /// Returns the condition for the execution of the call. No approval is requested for a call that would not be
-    /// sent anyway: policy or encoding forbids it, or this session made the same call before and its outcome is
-    /// unknown or was not delivered.
-    pub async fn clear(&self, call: CallContext<'_>) -> Clearance {
-        match call.permission() {
-            Err(refusal) => return Clearance::Settled(refusal.into()),
-            Ok(CallPermission::Freely) => return Clearance::Free,
-            Ok(CallPermission::OnceApproved) => {}
+    /// Returns the call that a person has to approve; `None` if no approval is required. No approval is requested for a
+    /// call that would not be sent anyway: policy or encoding forbids it, or this session made the same call before and
+    /// its outcome is unknown or was not delivered.
+    ///
+    /// # Errors
+    /// The outcome of a call that must not be sent.
+    pub async fn clear(&self, call: CallContext<'_>) -> Result<Option<Application>, Box<Outcome>> {
+        let refused = |refusal: Refusal| Box::new(Outcome::from(refusal));
+        if call.permission().map_err(refused)? == CallPermission::Freely {
+            return Ok(None);
         }
         if !is_safe(&call.operation.method)
             && let Some(outcome) = self.settled_before(call).await
         {
-            return Clearance::Settled(outcome);
+            return Err(Box::new(outcome));
         }
-        match Application::new(call) {
-            Ok(application) => Clearance::Needed(Box::new(application)),
-            Err(refusal) => Clearance::Settled(refusal.into()),
-        }
+        Application::new(call).map(Some).map_err(refused)
     }
 
     /// Runs a call as [`Self::execute`] does, with a person's approval instead of a rule. The approval is consumed

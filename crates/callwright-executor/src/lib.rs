@@ -37,7 +37,7 @@ mod stored_answer;
 mod tests;
 
 pub use address::{AddressAudit, Lookup};
-pub use approval::{Application, Clearance, Grant};
+pub use approval::{Application, Grant};
 pub use credentials::{LackingCredential, audit as audit_credentials, fault as credential_fault, lacking_credentials};
 pub use documents::DocumentFetcher;
 pub use executor::{CallContext, Executor};

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
-use callwright_executor::{Application, CallContext, Clearance};
+use callwright_executor::{Application, CallContext};
 use callwright_openapi::{Operation, Toolset};
 use callwright_store::{Question, QueueResult, StoreError};
 use callwright_types::rules::{ApprovalMode, ApprovalRules};
@@ -39,11 +39,7 @@ pub(super) async fn approve(
     context: CallContext<'_>,
 ) -> Result<Option<QueuedApproval>, Box<Outcome>> {
     let CallContext { call, operation, toolset, rules, .. } = context;
-    let application = match pipeline.executor.clear(context).await {
-        Clearance::Free => return Ok(None),
-        Clearance::Settled(outcome) => return Err(outcome.into()),
-        Clearance::Needed(application) => application,
-    };
+    let Some(application) = pipeline.executor.clear(context).await? else { return Ok(None) };
     let patience = patience(turn, &rules.approval).map_err(unavailable)?;
     let largest = pipeline.settings.max_approval_bytes;
     if application.target.len() + application.arguments.len() > largest {
@@ -53,7 +49,7 @@ pub(super) async fn approve(
     let most = pipeline.settings.max_pending_approvals;
     let mut secrets = SecretValues::default();
     secrets.note(&call.tool().tool.parameters, &Value::Object(call.arguments().clone()));
-    let question = question(turn, *application, operation, toolset, patience, &secrets);
+    let question = question(turn, application, operation, toolset, patience, &secrets);
     match pipeline.approvals.request(&question, most).await.map_err(|error| unasked(&error))? {
         QueueResult::Queued(note) | QueueResult::Existing(note) => {
             Ok(Some(QueuedApproval { note, deadline: Instant::now() + patience }))

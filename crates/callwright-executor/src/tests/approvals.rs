@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::server::Server;
 use super::*;
-use crate::{Application, Clearance, Grant};
+use crate::{Application, Grant};
 use callwright_store::{self as store, Question, QueueResult, Ruling, Store};
 use callwright_types::ApprovalStatus;
 use callwright_types::rules::ApprovalMode;
@@ -21,7 +21,12 @@ async fn queue() -> Arc<Store> {
     Arc::new(Store::open(&settings, std::path::Path::new("")).await)
 }
 
-async fn clear(executor: &Executor, operation: &Operation, arguments: Value, turn: &str) -> Clearance {
+async fn clear(
+    executor: &Executor,
+    operation: &Operation,
+    arguments: Value,
+    turn: &str,
+) -> Result<Option<Application>, Box<Outcome>> {
     executor
         .clear(context(&checked(operation, &arguments), operation, &toolset(), &to_be_approved(), Some("s"), turn))
         .await
@@ -29,7 +34,7 @@ async fn clear(executor: &Executor, operation: &Operation, arguments: Value, tur
 
 async fn application(executor: &Executor, operation: &Operation, arguments: Value) -> Application {
     match clear(executor, operation, arguments, "t").await {
-        Clearance::Needed(application) => *application,
+        Ok(Some(application)) => application,
         other => panic!("no approval is required, but {other:?}"),
     }
 }
@@ -104,15 +109,15 @@ async fn a_person_sees_the_request_that_would_be_sent() {
 async fn calls_that_would_not_be_sent_request_no_approval() {
     let executor = executor(&local());
     match clear(&executor, &post("https://api.example"), json!({"room": "..", "hours": 2}), "t").await {
-        Clearance::Settled(outcome) => drop(refusal(outcome)),
+        Err(outcome) => drop(refusal(*outcome)),
         other => panic!("{other:?}"),
     }
     let call = checked(&post("https://api.example"), &json!({"room": "a"}));
     let (operation, toolset) = (post("https://api.example"), toolset());
     let denied = executor.clear(context(&call, &operation, &toolset, &ExecuteRules::default(), Some("s"), "t")).await;
-    assert!(matches!(denied, Clearance::Settled(Outcome::Refused(_))), "{denied:?}");
+    assert!(matches!(&denied, Err(outcome) if matches!(**outcome, Outcome::Refused(_))), "{denied:?}");
     let allowed = executor.clear(context(&call, &operation, &toolset, &allow_all(), Some("s"), "t")).await;
-    assert!(matches!(allowed, Clearance::Free), "{allowed:?}");
+    assert!(matches!(allowed, Ok(None)), "{allowed:?}");
 }
 
 #[tokio::test]
@@ -162,11 +167,11 @@ async fn an_undelivered_outcome_is_repeated_without_another_approval() {
     let grant = Grant::new(id, queue.clone());
     answer(run_approved(&executor, &operation, json!({"room": "a"}), grant, "t1").await);
     match clear(&executor, &operation, json!({"room": "a"}), "t2").await {
-        Clearance::Settled(outcome) => assert_eq!(answer(outcome).body, r#"{"id":7}"#),
+        Err(outcome) => assert_eq!(answer(*outcome).body, r#"{"id":7}"#),
         other => panic!("{other:?}"),
     }
     executor.mark_delivered("t2").await;
     let next = clear(&executor, &operation, json!({"room": "a"}), "t3").await;
-    assert!(matches!(next, Clearance::Needed(_)), "{next:?}");
+    assert!(matches!(next, Ok(Some(_))), "{next:?}");
     assert_eq!(server.requests().len(), 1);
 }
