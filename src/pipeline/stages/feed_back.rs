@@ -3,6 +3,7 @@
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, ToolReply, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
+use callwright_common::text::beginning;
 use callwright_judge::feedback;
 use callwright_judge::repair::JudgedCall;
 use callwright_telemetry::labels::Stage;
@@ -108,6 +109,5 @@ const UNREAD_CHARS: usize = 300;
 /// Formats a text that was meant as a call, or an empty one, for the record of the loop, in the form of
 /// `Call::written`.
 fn unread_action(code: FaultCode, text: &str) -> String {
-    let end = text.char_indices().nth(UNREAD_CHARS).map_or(text.len(), |(end, _)| end);
-    format!("{}({})", code.name(), text.get(..end).unwrap_or_default())
+    format!("{}({})", code.name(), beginning(text, UNREAD_CHARS))
 }

@@ -3,7 +3,7 @@
 
 use crate::pipeline::dialogue::DialogueStep;
 use crate::pipeline::services::Pipeline;
-use crate::pipeline::state::{ChatDraft, JudgedAnswer, RunResults, ToolReply, Turn, TurnConversation};
+use crate::pipeline::state::{ChatDraft, JudgedAnswer, RanCall, ToolReply, Turn, TurnConversation};
 use callwright_judge::feedback::{self, FailedOutcome};
 use callwright_judge::repair::JudgedMessage;
 use callwright_telemetry::labels::Stage;
@@ -17,7 +17,7 @@ pub(crate) fn hand_back(
     turn: &mut Turn,
     conversation: &mut TurnConversation,
     judged: &JudgedAnswer,
-    ran: &RunResults,
+    ran: &[RanCall],
     next: DialogueStep,
 ) {
     pipeline.timed(Stage::FeedBack, || {
@@ -32,7 +32,7 @@ fn append(
     turn: &mut Turn,
     draft: &mut ChatDraft,
     judged: &JudgedAnswer,
-    ran: &RunResults,
+    ran: &[RanCall],
     next: DialogueStep,
 ) {
     let results = texts(pipeline, turn, ran);
@@ -55,11 +55,11 @@ pub(crate) fn shown_rounds(turn: &Turn) -> &[Round] {
 }
 
 /// Returns the results for the model: successful ones unchanged, failed ones with their explanation (dynamic feedback).
-pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &RunResults) -> Vec<ToolReply> {
+pub(crate) fn texts(pipeline: &Pipeline, turn: &mut Turn, ran: &[RanCall]) -> Vec<ToolReply> {
     let rounds = turn.record.trace.record.len();
     let earlier = shown_rounds(turn).to_vec();
-    let mut results: Vec<ToolReply> = Vec::with_capacity(ran.results.len());
-    for result in &ran.results {
+    let mut results: Vec<ToolReply> = Vec::with_capacity(ran.len());
+    for result in ran {
         let call = result.checked.call();
         let text = match (&result.outcome, &result.explanation) {
             (Outcome::Unapproved(note), _) => feedback::unapproved_call(call, note),

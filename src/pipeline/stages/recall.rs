@@ -11,6 +11,7 @@ use crate::pipeline::query_vectors::message_vector;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
+use callwright_common::text::beginning;
 use callwright_knowledge::experience::{
     AvailableTool, LessonStore, RecallQuery, RecalledLesson, Settings, draw, render_lessons, wording,
 };
@@ -104,9 +105,7 @@ fn tools_in_play<'a>(offer: &'a Offer, lesson_store: &LessonStore, scope: &Scope
         if tool.tool.owner != Owner::Client || !lesson_store.has_client_tool(scope, tool.name()) {
             return AvailableTool::from_toolset(&tool.tool);
         }
-        let description = &tool.tool.description;
-        let end = description.char_indices().nth(PURPOSE_CHARS).map_or(description.len(), |(end, _)| end);
-        Some(AvailableTool::from_client(tool.client()?, description.get(..end).unwrap_or_default()))
+        Some(AvailableTool::from_client(tool.client()?, beginning(&tool.tool.description, PURPOSE_CHARS)))
     });
     tools.collect()
 }

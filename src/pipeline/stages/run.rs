@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use crate::pipeline::services::Pipeline;
-use crate::pipeline::state::{RanCall, RunResults, Turn, milliseconds};
+use crate::pipeline::state::{RanCall, Turn, milliseconds};
 use crate::pipeline::tools::Offering;
 use callwright_executor::{self as executor, CallContext};
 use callwright_judge::feedback;
@@ -34,7 +34,7 @@ pub(crate) async fn run(
     offering: &mut Offering,
     choice: &ToolChoice,
     calls: Vec<CheckedCall>,
-) -> RunResults {
+) -> Vec<RanCall> {
     let order: Vec<String> = calls.iter().map(|call| call.call().id.clone()).collect();
     let (searches, calls): (Vec<CheckedCall>, Vec<CheckedCall>) = calls.into_iter().partition(is_search);
     let mut results = Vec::with_capacity(order.len());
@@ -48,7 +48,7 @@ pub(crate) async fn run(
     let called = results.iter().map(|ran| ran.checked.call().name.as_str());
     offering.called(pipeline, turn, called);
     turn.call_states.note(&results);
-    RunResults { results }
+    results
 }
 
 /// The approval request of a call, if it needs one; the outcome of a call that must not be executed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::answer::JudgedAnswer;
 use super::draft::ChatDraft;
 use super::plan_run::PlanRun;
-use super::run_results::RunResults;
+use super::run_results::RanCall;
 use super::turn::Turn;
 use crate::pipeline::answer::ResponseSender;
 use crate::pipeline::dialogue::{Dialogue, DialogueStep, TurnEnding};
@@ -53,11 +53,11 @@ impl TurnConversation {
     }
 
     /// Returns the step after the execution of the proxy's calls.
-    pub(crate) fn ran(&mut self, turn: &Turn, ran: &RunResults) -> DialogueStep {
+    pub(crate) fn ran(&mut self, turn: &Turn, ran: &[RanCall]) -> DialogueStep {
         if let Some(plan_run) = &mut self.plan_run {
             plan_run.ran(ran);
         }
-        self.dialogue.ran(ran.any_failed(), turn.spent())
+        self.dialogue.ran(ran.iter().any(|ran| ran.failed), turn.spent())
     }
 
     /// Returns the ending after a repeated request without a usable answer. `last` is the last validated answer.

@@ -19,7 +19,7 @@ pub(crate) use event_progress::{EventProgress, HeldEvent};
 pub(crate) use kept_calls::{KeptCalls, OrderedCall, with_fresh_id};
 pub(crate) use plan_run::{PlanRun, PlanRunState, WaitingPlan, value_of};
 pub(crate) use record::{TurnRecord, milliseconds};
-pub(crate) use run_results::{CallStates, RanCall, RunResults};
+pub(crate) use run_results::{CallStates, RanCall};
 pub(crate) use stream_progress::{HeldText, SentText, StreamProgress};
 pub(crate) use tool_results::{ToolResult, tool_results};
 pub(crate) use turn::{TRACE_HEADER, Turn};

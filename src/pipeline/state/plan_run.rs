@@ -8,7 +8,7 @@ use callwright_knowledge::planner::progress::{Progress, ProgressStep};
 use callwright_types::{Call, Outcome, Plan, PlanNote, PlanResult, PlanStep, RepairNote};
 
 use super::answer::JudgedAnswer;
-use super::run_results::RunResults;
+use super::run_results::RanCall;
 use super::turn::Turn;
 
 /// A plan that a turn follows.
@@ -96,8 +96,8 @@ impl PlanRun {
 
     /// Records the outcomes of calls that the proxy ran. A failure that other arguments cannot correct, such as a
     /// refused credential, ends the plan.
-    pub(crate) fn ran(&mut self, ran: &RunResults) {
-        for result in &ran.results {
+    pub(crate) fn ran(&mut self, ran: &[RanCall]) {
+        for result in ran {
             let id = &result.checked.call().id;
             let progress = &mut self.waiting.progress;
             let is_planned = match (&result.outcome, &result.explanation) {

@@ -7,12 +7,6 @@ use callwright_types::outcome::CredentialFault;
 use callwright_types::promise::Shortfall;
 use callwright_types::{Explanation, Outcome, TurnOutcome};
 
-/// Results of executing the calls of an answer.
-#[derive(Debug)]
-pub(crate) struct RunResults {
-    pub(crate) results: Vec<RanCall>,
-}
-
 /// Result of one executed call.
 #[derive(Debug)]
 pub(crate) struct RanCall {
@@ -86,12 +80,5 @@ impl RanCall {
     pub(crate) fn succeeded(checked: CheckedCall, outcome: Outcome) -> Self {
         let (explanation, credential, shortfall) = (None, None, None);
         Self { checked, outcome, explanation, only_reads: true, credential, shortfall, doubt: None, failed: false }
-    }
-}
-
-impl RunResults {
-    /// Whether any call failed.
-    pub(crate) fn any_failed(&self) -> bool {
-        self.results.iter().any(|ran| ran.failed)
     }
 }

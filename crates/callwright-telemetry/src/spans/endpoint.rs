@@ -15,7 +15,7 @@ use prost::Message;
 use reqwest::redirect::Policy;
 use url::Url;
 
-use super::attributes::pair;
+use super::attributes::{bounded, pair};
 use crate::Settings;
 use callwright_common::errors;
 
@@ -31,8 +31,6 @@ const SERVICE_NAME: &str = "service.name";
 const SERVICE_VERSION: &str = "service.version";
 /// Maximum size in bytes of a response that is read; it contains the number of rejected spans and the reason.
 const MAX_ANSWER_BYTES: usize = 64 * 1024;
-/// Maximum number of characters of the collector's message that a log line quotes.
-const QUOTED_CHARS: usize = 200;
 
 /// A setting with which spans cannot be sent. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -125,8 +123,7 @@ impl OtlpCollector {
         // Some collectors respond with JSON or an empty body; only the status is significant.
         let partial = ExportTraceServiceResponse::decode(body.as_slice()).ok().and_then(|body| body.partial_success);
         Ok(partial.filter(|partial| partial.rejected_spans > 0).map(|partial| {
-            let why = partial.error_message.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS);
-            (u64::try_from(partial.rejected_spans).unwrap_or_default(), why.collect())
+            (u64::try_from(partial.rejected_spans).unwrap_or_default(), bounded(&partial.error_message))
         }))
     }
 }

@@ -16,12 +16,6 @@ use callwright_common::digest::{add_part, hex};
 /// Maximum length of an identifier in characters, equal to the providers' limit for tool names.
 const MAX_IDENTIFIER_CHARS: usize = 64;
 
-/// Length of a fingerprint: a SHA-256 hash in hexadecimal digits.
-const FINGERPRINT_CHARS: usize = 64;
-
-/// Maximum number of parameters in one fact.
-const MAX_PARAMETERS: usize = 16;
-
 /// A name of a tool or parameter that memory may store: 1 to 64 ASCII letters, digits, `_`, `-`, `.` and `$`, beginning
 /// with a letter or `_`. No other part of a client's request enters memory, so this bounds what a client can write
 /// there.
@@ -91,7 +85,7 @@ impl TryFrom<String> for Fingerprint {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        let is_hash = text.len() == FINGERPRINT_CHARS && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_hash = text.len() == 2 * Sha256::output_size() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         if is_hash { Ok(Self(text)) } else { Err("a fingerprint must have 64 hexadecimal digits".to_owned()) }
     }
 }
@@ -209,7 +203,7 @@ pub enum WorkedWith {
 }
 
 impl ClientFacts {
-    /// Maximum number of steps from a tool's arguments to a fault.
+    /// Maximum number of steps from a tool's arguments to a fault, and of its parameters.
     pub const MAX_STEPS: usize = 16;
 
     /// Returns the tools that the facts name.
@@ -230,8 +224,8 @@ impl ClientFacts {
     pub fn bounded(mut self) -> Self {
         match &mut self.event {
             ClientEvent::Fault { place, .. } => place.truncate(Self::MAX_STEPS),
-            ClientEvent::Failure { changes } => changes.truncate(MAX_PARAMETERS),
-            ClientEvent::Success { given } => given.truncate(MAX_PARAMETERS),
+            ClientEvent::Failure { changes } => changes.truncate(Self::MAX_STEPS),
+            ClientEvent::Success { given } => given.truncate(Self::MAX_STEPS),
         }
         self
     }

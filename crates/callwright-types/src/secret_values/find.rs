@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value};
 
-use super::SecretValues;
+use super::{MAX_NESTED_TEXTS, SecretValues};
 use callwright_common::schema::{Applies, SchemaDocument, subschemas};
 
 /// Maximum number of schema-value pairs examined per call. Beyond it, all remaining values are treated as secret.
@@ -16,9 +16,6 @@ const MAX_STEPS: usize = 50_000;
 /// are assumed to match every name.
 const PATTERN_BYTES: usize = 64 * 1024;
 const MAX_PATTERNS: usize = 64;
-
-/// Maximum nesting of texts inside arguments that are parsed as JSON.
-const MAX_TEXTS: usize = 3;
 
 /// A schema that marks secrets.
 pub(super) struct SecretMarks<'s> {
@@ -132,7 +129,7 @@ impl<'s> SecretMarks<'s> {
             }
         }
         for (schema, content) in encoded {
-            if level < MAX_TEXTS {
+            if level < MAX_NESTED_TEXTS {
                 self.walk(schema, &content, found, steps, level + 1);
             } else {
                 found.take(&content);

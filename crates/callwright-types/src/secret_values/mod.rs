@@ -20,7 +20,7 @@ const MAX_SECRETS: usize = 1_000;
 /// Minimum length in characters of a secret that is masked within a text. A shorter one, which may occur in any text,
 /// is masked only if it is the whole text.
 const SHORTEST_PART: usize = 4;
-/// Maximum nesting of JSON texts that are searched for short secrets.
+/// Maximum nesting of JSON texts that are searched for secrets.
 const MAX_NESTED_TEXTS: usize = 4;
 
 /// The secrets among the arguments of a turn's calls: values whose schema has `format: password` (OpenAPI 3.0.4, Data

@@ -5,7 +5,7 @@
 
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::stages::plan::{MeteredModel, StageContext};
-use crate::pipeline::state::{RanCall, RunResults, Turn, TurnConversation};
+use crate::pipeline::state::{RanCall, Turn, TurnConversation};
 use callwright_judge::feedback;
 use callwright_knowledge::answer_check::{AnsweredCall, mismatch};
 use callwright_telemetry::labels::Stage;
@@ -17,21 +17,21 @@ pub(crate) async fn check(
     pipeline: &Pipeline,
     turn: &mut Turn,
     conversation: &mut TurnConversation,
-    ran: &mut RunResults,
+    ran: &mut [RanCall],
 ) {
     if turn.policy.mode != Mode::Guard || turn.policy.observe.check == SuccessCheck::Off {
         return;
     }
     let room = remaining_checks(turn);
     let checked: Vec<usize> =
-        ran.results.iter().enumerate().filter(|(_, ran)| is_success(ran)).map(|(at, _)| at).take(room).collect();
+        ran.iter().enumerate().filter(|(_, ran)| is_success(ran)).map(|(at, _)| at).take(room).collect();
     let Some(request) = last_request(conversation).filter(|_| !checked.is_empty()) else { return };
     let limit = pipeline.settings.outcome_chars;
     let TurnConversation { offering, draft, .. } = conversation;
     let mut context = StageContext { pipeline, turn, offering, draft };
     let model = MeteredModel::new(&context, Purpose::Check);
     let mut reports = Vec::with_capacity(checked.len());
-    for ran in checked.iter().filter_map(|at| ran.results.get(*at)) {
+    for ran in checked.iter().filter_map(|at| ran.get(*at)) {
         let Outcome::Answered(answer) = &ran.outcome else { continue };
         let tool = &ran.checked.tool().tool;
         let call = AnsweredCall {
@@ -46,7 +46,7 @@ pub(crate) async fn check(
     model.charge(&mut context);
     for (at, report) in checked.into_iter().zip(reports) {
         match report {
-            Ok(doubt) => note(turn, ran.results.get_mut(at), doubt),
+            Ok(doubt) => note(turn, ran.get_mut(at), doubt),
             Err(reason) => {
                 tracing::debug!(reason, "a successful answer was not checked");
                 pipeline.metrics.stage_degraded.inc(Stage::Observe);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use callwright_common::text::beginning;
 use callwright_openai::{MessageView, ModelRequest, ToolChoice};
 
 /// Maximum number of user messages for a query, the last ones.
@@ -67,7 +68,7 @@ impl OfferConversation {
             user_spoke = message.role == "user" || (user_spoke && message.role != "assistant");
             conversation.add(&message, &mut known);
             if message.role == "user" {
-                user_messages.extend(message.text.as_deref().map(|text| head(text).to_owned()));
+                user_messages.extend(message.text.as_deref().map(|text| beginning(text, MESSAGE_CHARS).to_owned()));
             }
         }
         // Messages after the last user message belong to its step.
@@ -96,7 +97,7 @@ impl OfferConversation {
             return;
         }
         let text = message.text.as_deref().unwrap_or_default();
-        for word in words(head(text)) {
+        for word in words(beginning(text, MESSAGE_CHARS)) {
             if known.insert(word.to_owned()) {
                 self.words.push(word.to_owned());
             }
@@ -111,11 +112,6 @@ impl OfferConversation {
 /// Returns the last texts, newest first.
 fn last(user_messages: &[String]) -> Vec<String> {
     user_messages.iter().rev().filter(|text| !text.trim().is_empty()).take(USER_MESSAGES).cloned().collect()
-}
-
-fn head(text: &str) -> &str {
-    let end = text.char_indices().nth(MESSAGE_CHARS).map_or(text.len(), |(end, _)| end);
-    text.get(..end).unwrap_or_default()
 }
 
 /// Returns the words that may be tool names: words of letters, digits, `_`, `-` and `.` with the spelling of an

@@ -17,12 +17,9 @@ use super::form::{binding, is_styled};
 use super::style::{self, EscapeMode};
 use crate::media_type::essence;
 use crate::refusal::invalid;
-use callwright_common::digest::hex;
+use callwright_common::digest::{hex, of_text};
 use callwright_openapi::{BodyBinding, Encoding};
 use callwright_types::Refusal;
-
-/// Length of a boundary in characters; RFC 2046 section 5.1.1 allows 70.
-const BOUNDARY_CHARS: usize = 40;
 
 /// Framing fields of a part, which the document may not set.
 const FRAMING: [&str; 4] = ["content-disposition", "content-length", "content-type", "transfer-encoding"];
@@ -141,12 +138,10 @@ fn boundary(blocks: &[Vec<u8>]) -> String {
     let mut hash = Sha256::new();
     blocks.iter().for_each(|block| hash.update(block));
     let mut text = hex(&hash.finalize());
-    text.truncate(BOUNDARY_CHARS);
     // Content that contains its own hash cannot be constructed on purpose; an accidental match is resolved by hashing
     // again.
     while blocks.iter().any(|block| memchr::memmem::find(block, text.as_bytes()).is_some()) {
-        text = hex(&Sha256::digest(text.as_bytes()));
-        text.truncate(BOUNDARY_CHARS);
+        text = of_text(&text);
     }
     text
 }
