@@ -18,7 +18,7 @@ use callwright_upstream::{Patience, TextModel, Upstream};
 
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
 pub(crate) use offered_before::{RememberedOffer, RememberedTool};
-pub(crate) use parameter_reactions::{KnownReactions, ParameterReactions};
+pub(crate) use parameter_reactions::KnownReactions;
 use plans::{PlannerBackoff, WaitingPlans};
 
 /// Size in bytes of each cache by planning model. Clients name models, so their number is unbounded; eviction only loses
@@ -40,7 +40,7 @@ pub(crate) struct Caches {
     pub(crate) outlines: ByteCache<String, Arc<PlanOutline>>,
     /// Planning models by upstream and name, with the learned form of their requests.
     models: ByteCache<(String, String), Arc<TextModel>>,
-    pub(crate) parameter_reactions: ParameterReactions,
+    pub(crate) parameter_reactions: ByteCache<String, bool>,
     pub(crate) planner_backoff: PlannerBackoff,
     pub(crate) waiting_plans: WaitingPlans,
 }
@@ -56,7 +56,7 @@ impl Caches {
             models: ByteCache::new(MODELS_BYTES, |(upstream, model), _| {
                 upstream.len() + 2 * model.len() + size_of::<TextModel>()
             }),
-            parameter_reactions: ParameterReactions::new(),
+            parameter_reactions: parameter_reactions::reactions(),
             planner_backoff: PlannerBackoff::new(),
             waiting_plans: WaitingPlans::default(),
         }

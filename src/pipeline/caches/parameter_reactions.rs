@@ -20,27 +20,10 @@ const MAX_UNKNOWN: usize = 8;
 /// Maximum number of bytes of a result that are searched for the name of a parameter.
 const MAX_SEARCHED_BYTES: usize = 64 * 1024;
 
-/// The last reaction to each parameter, by client, tool schema and name. Bounded, and lost with the process.
-#[derive(Debug, Clone)]
-pub(crate) struct ParameterReactions {
-    rejected: ByteCache<String, bool>,
-}
-
-impl ParameterReactions {
-    /// Creates an empty memory.
-    pub(crate) fn new() -> Self {
-        Self { rejected: ByteCache::new(REMEMBERED_BYTES, |key, _| key.len()) }
-    }
-
-    fn has_rejected(&self, tenant: &str, tool: &CompiledTool, parameter: &str) -> bool {
-        key(tenant, tool, parameter).and_then(|key| self.rejected.get(&key)).unwrap_or_default()
-    }
-
-    fn remember(&self, tenant: &str, tool: &CompiledTool, parameter: &str, is_rejected: bool) {
-        if let Some(key) = key(tenant, tool, parameter) {
-            self.rejected.insert(key, is_rejected);
-        }
-    }
+/// Creates an empty memory of the last reaction to each parameter, by client, tool schema and name: whether it was
+/// rejected. Bounded, and lost with the process.
+pub(super) fn reactions() -> ByteCache<String, bool> {
+    ByteCache::new(REMEMBERED_BYTES, |key: &String, _| key.len())
 }
 
 /// Returns the key of a parameter: a digest, because a client's names may be private. `None` if the tool has no identity
@@ -57,7 +40,7 @@ pub(crate) struct KnownReactions<'a> {
     pub(crate) conversation: &'a dyn Conversation,
     /// The policy's rules for the results of tools.
     pub(crate) failures: &'a [FailureRule],
-    pub(crate) memory: &'a ParameterReactions,
+    pub(crate) memory: &'a ByteCache<String, bool>,
 }
 
 impl KnownReactions<'_> {
@@ -71,8 +54,9 @@ impl KnownReactions<'_> {
             let Some(arguments) = arguments_of(past) else { continue };
             let unknown = arguments.keys().filter(|name| tool.parameter(name).is_none());
             for name in unknown.take(MAX_UNKNOWN) {
-                if let Some(is_rejected) = self.reaction(past, &arguments, name) {
-                    self.memory.remember(self.tenant, tool, name, is_rejected);
+                let reaction = self.reaction(past, &arguments, name);
+                if let (Some(is_rejected), Some(key)) = (reaction, key(self.tenant, tool, name)) {
+                    self.memory.insert(key, is_rejected);
                 }
             }
         }
@@ -94,7 +78,8 @@ impl Reactions for KnownReactions<'_> {
             let arguments = arguments_of(past)?;
             self.reaction(past, &arguments, parameter)
         });
-        reactions.next().unwrap_or_else(|| self.memory.has_rejected(self.tenant, tool, parameter))
+        let remembered = || key(self.tenant, tool, parameter).and_then(|key| self.memory.get(&key));
+        reactions.next().or_else(remembered).unwrap_or_default()
     }
 }
 
@@ -170,7 +155,7 @@ mod tests {
     fn is_rejected_by(result: &str) -> bool {
         let mut transcript = Transcript::default();
         transcript.called(vec![past("bash", CALL, result)]);
-        let memory = ParameterReactions::new();
+        let memory = reactions();
         let known = KnownReactions { tenant: "a", conversation: &transcript, failures: &[], memory: &memory };
         known.has_rejected(tool_set(TOOLS).get("bash").unwrap(), "timeout_ms")
     }
@@ -201,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_last_reaction_is_remembered_for_the_client_and_the_schema() {
-        let memory = ParameterReactions::new();
+        let memory = reactions();
         let learn = |tenant: &str, result: &str| {
             let mut transcript = Transcript::default();
             transcript.called(vec![past("bash", CALL, result)]);

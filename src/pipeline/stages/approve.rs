@@ -93,7 +93,7 @@ fn patience(turn: &Turn, rules: &ApprovalRules) -> Result<Duration, String> {
             .to_owned()),
         ApprovalMode::Notice => Ok(Duration::from_secs(rules.valid_seconds)),
         ApprovalMode::Wait => {
-            let left = Duration::from_secs(turn.policy.limits.seconds).saturating_sub(turn.record.elapsed());
+            let left = turn.time_left();
             let patience = Duration::from_secs(rules.timeout_seconds).min(left);
             if patience.is_zero() {
                 return Err("a person has to approve it, but the time limit of the turn is reached".to_owned());

@@ -45,7 +45,7 @@ impl MeteredModel {
             purpose,
             attempts: Mutex::default(),
             cancelled: turn.cancelled.clone(),
-            deadline: Duration::from_secs(turn.policy.limits.seconds).saturating_sub(turn.record.elapsed()),
+            deadline: turn.time_left(),
             started: Instant::now(),
             started_after: turn.record.elapsed(),
         }
