@@ -172,7 +172,7 @@ pub(super) async fn receive(
             let message = format!(
                 "request bodies use the {} bytes allowed by server.body_memory_bytes, or those of this caller use its share \
                  of them; try again later",
-                side.body_memory.limit()
+                side.body_memory.limit
             );
             error::overloaded(message, "body_memory_full")
         }

@@ -35,7 +35,7 @@ enum StreamSource {
 /// cancelled if the body is dropped before its end.
 pub(super) fn of_events(events: EventReceiver, answer: PendingAnswer, interval: Duration) -> Body {
     let keep_alive = answer.keep_alive();
-    body(StreamBody { source: StreamSource::Events(events, answer.into_running()), keep_alive, interval })
+    body(StreamBody { source: StreamSource::Events(events, answer.running), keep_alive, interval })
 }
 
 /// Creates a body for a stream whose answer is pending: it begins with a keep-alive event. A later error becomes an
@@ -67,7 +67,7 @@ impl StreamBody {
                         return Some((self.keep_alive.event(), self));
                     }
                     Ok(Ok(TurnAnswer { body: AnswerBody::Events(events), .. })) => {
-                        StreamSource::Events(events, pending.into_running())
+                        StreamSource::Events(events, pending.running)
                     }
                     Ok(Ok(TurnAnswer { body: AnswerBody::Whole(body), status, headers })) => {
                         let event = match status.is_success() {

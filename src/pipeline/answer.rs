@@ -61,7 +61,8 @@ impl DeliveryAck {
 #[derive(Debug)]
 pub struct PendingAnswer {
     pub(super) answer: oneshot::Receiver<TurnAnswer>,
-    pub(super) running: Running,
+    /// The turn, which must be polled until all events are sent.
+    pub(crate) running: Running,
     pub(crate) protocol: Protocol,
     /// Whether a successful answer is a stream.
     pub(crate) is_stream: bool,
@@ -89,11 +90,6 @@ impl PendingAnswer {
             found => Poll::Ready(found.ok()),
         });
         answer.await.ok_or(NoAnswer)
-    }
-
-    /// Returns the turn, which the caller must keep and poll until all events are sent.
-    pub fn into_running(self) -> Running {
-        self.running
     }
 }
 
@@ -279,7 +275,7 @@ mod tests {
         for here in [true, false] {
             let Fixture { mut pending, gate, ended, .. } = fixture(here);
             let AnswerBody::Events(mut events) = pending.answer().await.unwrap().body else { panic!("no stream") };
-            let mut running = pending.into_running();
+            let mut running = pending.running;
             assert_eq!(running.event(&mut events).await.unwrap(), "a");
             assert_eq!(running.event(&mut events).await.unwrap(), "b");
             gate.send(()).unwrap();

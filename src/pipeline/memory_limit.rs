@@ -14,7 +14,8 @@ pub(crate) const PARTS_OF_SMALL_BODIES: usize = 8;
 /// Counter of the bytes reserved for bodies of one kind, with its limit.
 #[derive(Debug)]
 pub struct MemoryLimit {
-    limit: usize,
+    /// Maximum number of bytes held.
+    pub(crate) limit: usize,
     held: AtomicUsize,
     /// Reports the held bytes.
     gauge: IntGauge,
@@ -35,11 +36,6 @@ impl MemoryLimit {
     /// Creates a counter with a limit in bytes, which reports to a metric.
     pub fn new(limit: usize, gauge: &IntGauge) -> Arc<Self> {
         Arc::new(Self { limit, held: AtomicUsize::new(0), gauge: gauge.clone() })
-    }
-
-    /// Returns the maximum number of bytes held.
-    pub(crate) fn limit(&self) -> usize {
-        self.limit
     }
 
     /// Creates an empty reservation.
