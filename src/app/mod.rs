@@ -42,7 +42,6 @@ use callwright_telemetry::{self as telemetry, DelayedLines, LogError, Metrics};
 
 use certificates::Certificates;
 
-pub use crate::http::api_description;
 pub use crate::pipeline::ToolsetState;
 pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};

@@ -8,7 +8,6 @@ use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
 use super::errors::VerbResult;
-use crate::app;
 
 /// Arguments of `completions`.
 #[derive(Debug, Args)]
@@ -49,6 +48,6 @@ pub(super) fn print_man(arguments: &ManArguments, command: Command) -> VerbResul
 
 /// Prints the description of the proxy's own API.
 pub(super) fn print_api() -> VerbResult {
-    std::io::stdout().write_all(app::api_description()?.as_bytes())?;
+    std::io::stdout().write_all(include_bytes!("../../openapi/callwright.json"))?;
     Ok(())
 }

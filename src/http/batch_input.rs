@@ -6,7 +6,6 @@ use std::time::Duration;
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
 use bytes::BytesMut;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::sync::Semaphore;
@@ -16,7 +15,7 @@ use crate::keys::KnownKey;
 use callwright_openai::{MAX_REFERENCES, ObjectReference, UncheckedBody};
 use callwright_upstream::Answer;
 
-use super::error;
+use super::error::{self, Refusal};
 use super::forwarded::fetch;
 use super::state::ClientSide;
 
@@ -36,13 +35,13 @@ pub(super) async fn references(
     known: &KnownKey,
     id: &str,
     headers: &HeaderMap,
-) -> Result<Vec<ObjectReference>, Box<Response>> {
+) -> Result<Vec<ObjectReference>, Refusal> {
     let search = async {
         let _permit = SEARCHES.acquire().await;
         let mut answer = content(side, id, headers.clone()).await?;
         let mut lines = Lines { side, known, pending: BytesMut::new(), number: 0, references: BTreeMap::new() };
         while let Some(piece) = answer.next().await {
-            lines.piece(&piece.map_err(|failure| error::upstream_failure(&failure))?).await?;
+            lines.piece(&piece?).await?;
         }
         lines.end().await
     };
@@ -50,19 +49,19 @@ pub(super) async fn references(
     result.unwrap_or_else(|_| Err(unreadable(&format!("not within {} s", MAX_TIME.as_secs()))))
 }
 
-async fn content(side: &ClientSide, id: &str, mut headers: HeaderMap) -> Result<Answer, Box<Response>> {
+async fn content(side: &ClientSide, id: &str, mut headers: HeaderMap) -> Result<Answer, Refusal> {
     headers.remove(CONTENT_TYPE);
     let path_and_query = format!("/files/{}/content", utf8_percent_encode(id, NON_ALPHANUMERIC));
-    let answer = fetch(side, path_and_query, headers).await.map_err(|failure| error::upstream_failure(&failure))?;
+    let answer = fetch(side, path_and_query, headers).await?;
     if !answer.status.is_success() {
         return Err(unreadable(&format!("the provider returned status {}", answer.status.as_u16())));
     }
     Ok(answer)
 }
 
-fn unreadable(reason: &str) -> Box<Response> {
+fn unreadable(reason: &str) -> Refusal {
     let message = format!("the batch's input file cannot be searched for objects of other keys: {reason}");
-    Box::new(error::invalid_request(StatusCode::BAD_GATEWAY, message, "unreadable_input_file"))
+    error::invalid_request(StatusCode::BAD_GATEWAY, message, "unreadable_input_file").into()
 }
 
 /// Lines of a file that arrives in pieces.
@@ -76,7 +75,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    async fn piece(&mut self, piece: &[u8]) -> Result<(), Box<Response>> {
+    async fn piece(&mut self, piece: &[u8]) -> Result<(), Refusal> {
         let mut searched = self.pending.len();
         self.pending.extend_from_slice(piece);
         while let Some(end) = self.pending.get(searched..).and_then(|rest| memchr::memchr(b'\n', rest)) {
@@ -87,13 +86,13 @@ impl Lines<'_> {
         if self.pending.len() > self.side.body_limit_bytes { Err(self.fault("it is too long")) } else { Ok(()) }
     }
 
-    async fn end(mut self) -> Result<Vec<ObjectReference>, Box<Response>> {
+    async fn end(mut self) -> Result<Vec<ObjectReference>, Refusal> {
         let last = self.pending.split();
         self.line(last.freeze()).await?;
         Ok(self.references.into_values().collect())
     }
 
-    async fn line(&mut self, line: Bytes) -> Result<(), Box<Response>> {
+    async fn line(&mut self, line: Bytes) -> Result<(), Refusal> {
         self.number += 1;
         if line.trim_ascii().is_empty() {
             return Ok(());
@@ -108,7 +107,7 @@ impl Lines<'_> {
         Ok(())
     }
 
-    fn fault(&self, fault: &str) -> Box<Response> {
-        Box::new(error::invalid_body(format!("line {} of the batch's input file: {fault}", self.number)))
+    fn fault(&self, fault: &str) -> Refusal {
+        error::invalid_body(format!("line {} of the batch's input file: {fault}", self.number)).into()
     }
 }

@@ -2,11 +2,9 @@
 
 use axum::body::Body;
 use axum::extract::Path;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{Redirect, Response};
 
-use super::api_operation::{ApiParts, for_everyone};
-use super::api_schema::text;
 use super::error;
 
 /// The console's HTML page.
@@ -77,22 +75,4 @@ fn embedded(kind: &'static str, content: &'static str) -> Response {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
-}
-
-/// Describes the operations.
-pub(super) fn describe(api: &mut ApiParts) {
-    let redirect =
-        for_everyone("root", "Redirects to the console.").responds_as(307, "The console is at `/console`.", []);
-    api.operation(Method::GET, "/", redirect);
-    let page = for_everyone("console", "Returns the console, a page for operators.").responds_as(
-        200,
-        "The page.",
-        [("text/html", text().into())],
-    );
-    api.operation(Method::GET, "/console", page);
-    let file = for_everyone("consoleFile", "Returns a file of the console.")
-        .path("file", "Name of the file.")
-        .responds_as(200, "The file.", [("text/css", text().into()), ("text/javascript", text().into())])
-        .fails([400, 404]);
-    api.operation(Method::GET, "/console/{file}", file);
 }

@@ -14,6 +14,34 @@ use callwright_openai::ErrorBody;
 use callwright_store::StoreError;
 use callwright_types::{Protocol, UpstreamFailure};
 
+/// An error response, with which a handler ends early.
+#[derive(Debug)]
+pub(super) struct Refusal(Box<Response>);
+
+impl From<Response> for Refusal {
+    fn from(response: Response) -> Self {
+        Self(Box::new(response))
+    }
+}
+
+impl From<StoreError> for Refusal {
+    fn from(failure: StoreError) -> Self {
+        store(&failure).into()
+    }
+}
+
+impl From<UpstreamFailure> for Refusal {
+    fn from(failure: UpstreamFailure) -> Self {
+        upstream_failure(&failure).into()
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
 /// Seconds after which a client may retry a request that the proxy had no capacity for.
 const RETRY_AFTER_SECONDS: u64 = 2;
 
@@ -40,6 +68,16 @@ pub(super) fn invalid_request(status: StatusCode, message: impl Into<String>, co
 /// Creates the response to a request whose body is valid JSON but not acceptable.
 pub(super) fn invalid_body(message: impl Into<String>) -> Response {
     invalid_request(StatusCode::BAD_REQUEST, message, "invalid_body")
+}
+
+/// Creates the response to a request for an item that does not exist.
+pub(super) fn not_found(message: impl Into<String>) -> Response {
+    invalid_request(StatusCode::NOT_FOUND, message, "not_found")
+}
+
+/// Creates the response to a query with invalid values.
+pub(super) fn invalid_query(message: impl Into<String>) -> Response {
+    invalid_request(StatusCode::BAD_REQUEST, message, "invalid_query")
 }
 
 /// Creates the response for an upstream without a usable answer.

@@ -2,30 +2,24 @@
 //!
 //! Verdicts are accepted as JSON only, so that no foreign web page can make a browser send one.
 
-use axum::body::{Body, Bytes};
-use axum::extract::rejection::BytesRejection;
+use axum::body::Body;
 use axum::extract::{Path, State};
-use axum::http::{Extensions, HeaderMap, Method, StatusCode};
-use axum::response::Response;
+use axum::http::{Extensions, HeaderMap};
 use jiff::Timestamp;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::api_operation::{ApiParts, for_clients, for_operators};
-use super::api_schema::{
-    ApiMember, any, boolean, closed_object, named, object, one_of, optional, required, text, text_of,
-};
 use super::caller::Caller;
+use super::error::{self, Refusal};
+use super::json::{self, Answer, Json, Sent, SentBody};
 use super::received_body::{BodySender, receive};
 use super::state::{ClientSide, OperatorSide};
-use super::{error, json};
 use crate::pipeline::tenant;
 use callwright_store::{FeedbackResult, FeedbackRow, FeedbackVerdict, Store};
 use callwright_types::Scope;
 
 /// Maximum number of bytes of a verdict.
-pub(super) const MAX_BODY: usize = 256 * 1024;
+const MAX_BODY: usize = 256 * 1024;
 
 /// Maximum number of characters of a comment.
 const MAX_COMMENT: usize = 4_000;
@@ -59,14 +53,25 @@ struct VerdictMark {
 /// Body of an operator's verdict; the path names the turn.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OperatorMark {
+pub(super) struct OperatorMark {
     #[serde(flatten)]
     mark: VerdictMark,
 }
 
+impl SentBody for VerdictBody {
+    const NAME: &'static str = "a verdict";
+    const FORM: &'static str =
+        "a verdict must be an object {\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}";
+}
+
+impl SentBody for OperatorMark {
+    const NAME: &'static str = VerdictBody::NAME;
+    const FORM: &'static str = VerdictBody::FORM;
+}
+
 #[derive(Debug, Serialize)]
-struct VerdictResponse<'a> {
-    trace_id: &'a str,
+struct VerdictResponse {
+    trace_id: String,
     verdict: FeedbackVerdict,
     /// Whether the verdict differs from the previous one of this source, or is its first.
     new: bool,
@@ -79,45 +84,32 @@ pub(super) async fn give(
     Caller(caller): Caller,
     headers: HeaderMap,
     body: Body,
-) -> Response {
+) -> Answer<impl Serialize> {
     let sender = BodySender { caller: &caller, extensions: &Extensions::default() };
-    let body = match receive(&side, sender, &headers, body, MAX_BODY).await {
-        Ok(body) => body,
-        Err(refusal) => return *refusal,
-    };
-    match read::<VerdictBody>(&headers, Ok(body)) {
-        Ok(VerdictBody { trace_id, mark }) => {
-            let source = Scope::of_key(&tenant(&caller, &headers)).as_str().to_owned();
-            keep(&side.store, trace_id, source, mark).await
-        }
-        Err(refusal) => *refusal,
+    let body = receive(&side, sender, &headers, body, MAX_BODY).await?;
+    if !json::is_json(&headers) {
+        return Err(json::not_json(VerdictBody::NAME).into());
     }
+    let VerdictBody { trace_id, mark } = VerdictBody::parse(&body)?;
+    let source = Scope::of_key(&tenant(&caller, &headers)).as_str().to_owned();
+    keep(&side.store, trace_id, source, mark).await
 }
 
 /// Accepts an operator's verdict on a turn.
 pub(super) async fn mark(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,
-    headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Response {
-    match read::<OperatorMark>(&headers, body) {
-        Ok(OperatorMark { mark }) => keep(&side.store, id, FeedbackRow::OPERATOR.to_owned(), mark).await,
-        Err(refusal) => *refusal,
-    }
+    Sent(OperatorMark { mark }): Sent<OperatorMark>,
+) -> Answer<impl Serialize> {
+    keep(&side.store, id, FeedbackRow::OPERATOR.to_owned(), mark).await
 }
 
-fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Result<Bytes, BytesRejection>) -> Result<T, Box<Response>> {
-    let body = json::sent(headers, body, "a verdict must be JSON")?;
-    json::object(&body).map_err(|error| {
-        let message = format!(
-            "a verdict must be an object {{\"trace_id\", \"verdict\": \"good\" or \"bad\", \"expected\"?, \"comment\"?}}: {error}"
-        );
-        Box::new(error::invalid_body(message))
-    })
-}
-
-async fn keep(store: &Store, trace: String, source: String, mark: VerdictMark) -> Response {
+async fn keep(
+    store: &Store,
+    trace: String,
+    source: String,
+    mark: VerdictMark,
+) -> Result<Json<VerdictResponse>, Refusal> {
     let VerdictMark { verdict, expected, comment } = mark;
     if trace.is_empty()
         || trace.len() > MAX_TRACE
@@ -126,46 +118,9 @@ async fn keep(store: &Store, trace: String, source: String, mark: VerdictMark) -
         let message = format!(
             "`trace_id` must be the value of `x-callwright-trace`, and `comment` at most {MAX_COMMENT} characters"
         );
-        return error::invalid_body(message);
+        return Err(error::invalid_body(message).into());
     }
     let row = FeedbackRow { trace, source, verdict, expected, comment, at: Timestamp::now() };
-    match store.give_feedback(&row).await {
-        Ok(given) => json::value(
-            StatusCode::OK,
-            &VerdictResponse { trace_id: &row.trace, verdict, new: given == FeedbackResult::New },
-        ),
-        Err(failure) => error::store(&failure),
-    }
-}
-
-/// Describes the operations.
-pub(super) fn describe(api: &mut ApiParts) {
-    let feedback = for_clients("giveFeedback", "Stores an application's verdict on its own turn.")
-        .body(named("Feedback"))
-        .responds(200, "The stored verdict.", named("Taken"))
-        .fails([400, 401, 403, 413, 415, 429, 503]);
-    api.operation(Method::POST, "/v1/feedback", feedback);
-    let mark = for_operators("markTrace", "Stores an operator's verdict on a turn.")
-        .path("id", "Trace id.")
-        .body(named("Mark"))
-        .responds(200, "The stored verdict.", named("Taken"))
-        .fails([400, 401, 413, 415, 503]);
-    api.operation(Method::POST, "/admin/traces/{id}/mark", mark);
-    api.schema("Mark", closed_object(mark_members()));
-    let trace = text_of(1, Some(MAX_TRACE)).about("Value of the turn's `x-callwright-trace`.");
-    api.schema("Feedback", closed_object([required("trace_id", trace)].into_iter().chain(mark_members())));
-    let is_new = boolean().about("Whether the verdict differs from the previous one of this source, or is its first.");
-    let stored = [required("trace_id", text()), required("verdict", one_of(VERDICTS)), required("new", is_new)];
-    api.schema("Taken", object(stored));
-}
-
-/// Names of the verdicts in JSON.
-const VERDICTS: [&str; 2] = ["good", "bad"];
-
-fn mark_members() -> [ApiMember; 3] {
-    [
-        required("verdict", one_of(VERDICTS)),
-        optional("expected", any().about("The right answer. If it names tools, the request becomes a sample.")),
-        optional("comment", text_of(0, Some(MAX_COMMENT)).or_null()),
-    ]
+    let new = store.give_feedback(&row).await? == FeedbackResult::New;
+    Ok(Json(VerdictResponse { trace_id: row.trace, verdict, new }))
 }

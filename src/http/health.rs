@@ -4,13 +4,11 @@ use std::sync::atomic::Ordering;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::{HeaderValue, Method, StatusCode, header};
-use axum::response::Response;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::api_operation::{ApiParts, for_everyone, for_operators};
-use super::api_schema::{array, named, object, one_of, required, text};
-use super::json;
+use super::json::Json;
 use super::state::OperatorSide;
 use callwright_common::tasks::{self, TaskState};
 
@@ -46,7 +44,7 @@ pub(super) async fn ready(State(side): State<OperatorSide>) -> Response {
         (false, false) => (StatusCode::SERVICE_UNAVAILABLE, "no keys"),
         (false, true) => (StatusCode::OK, "ready"),
     };
-    json::value(status, &json!({"status": word, "degraded": degraded}))
+    (status, Json(json!({"status": word, "degraded": degraded}))).into_response()
 }
 
 /// Handles `GET /metrics`: Prometheus text format 0.0.4.
@@ -65,21 +63,4 @@ pub(super) async fn metrics(State(side): State<OperatorSide>) -> Response {
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
     response
-}
-
-/// Describes the operations.
-pub(super) fn describe(api: &mut ApiParts) {
-    let alive = for_everyone("isAlive", "Reports that the process runs.");
-    api.operation(Method::GET, "/healthz", alive.responds_as(200, "It runs.", [("text/plain", text().into())]));
-    let ready = for_everyone("isReady", "Reports whether turns can be served.")
-        .responds(200, "Turns can be served; the body lists degraded parts.", named("Ready"))
-        .responds(503, "The process is shutting down, or its keys could not be loaded.", named("Ready"));
-    api.operation(Method::GET, "/readyz", ready);
-    let metrics = for_operators("metrics", "Returns all metrics for Prometheus.")
-        .responds_as(200, "Prometheus text format 0.0.4.", [("text/plain", text().into())])
-        .fails([401]);
-    api.operation(Method::GET, "/metrics", metrics);
-    let degraded = object([required("part", text()), required("reason", text())]);
-    let status = one_of(["ready", "draining", "no keys"]);
-    api.schema("Ready", object([required("status", status), required("degraded", array(degraded))]));
 }

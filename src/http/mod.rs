@@ -3,9 +3,6 @@
 //! Owns routes, layers, and the mapping from errors to statuses. Must not contain logic of a turn.
 
 mod admin;
-mod api_description;
-mod api_operation;
-mod api_schema;
 mod batch_input;
 mod body_budget;
 mod body_fault;
@@ -25,7 +22,6 @@ mod models;
 mod objects;
 mod pass_through;
 mod path;
-mod query;
 mod rate_limit;
 mod receipted;
 mod received_body;
@@ -40,7 +36,6 @@ mod turns;
 mod workers;
 
 pub use admin::approval_events::ApprovalStreams;
-pub use api_description::api_description;
 pub use body_shares::BodyShares;
 pub use connections::Connections;
 pub use request_guard::{GuardedRouter, RequestGuard};

@@ -1,18 +1,17 @@
 //! `GET /v1/models`: the upstream's models and the proxy's aliases.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 
 use crate::keys::{KnownKey, RequestedAccess};
 use callwright_openai as openai;
 
-use super::api_operation::{ApiParts, for_clients};
-use super::api_schema::{array, object, optional, required, text};
 use super::caller::Caller;
+use super::error::{self, Refusal};
 use super::forwarded::WholeAnswer;
 use super::state::ClientSide;
-use super::{error, json, pass_through, rate_limit};
+use super::{json, pass_through, rate_limit};
 
 /// Value of `owned_by` for aliases.
 const OWNER: &str = "callwright";
@@ -26,14 +25,11 @@ pub(super) async fn list(
     Caller(caller): Caller,
     uri: Uri,
     headers: HeaderMap,
-) -> Response {
-    let _admission = match pass_through::admit(&side, &caller, LISTING) {
-        Ok(request_permit) => request_permit,
-        Err(refusal) => return *refusal,
-    };
+) -> Result<Response, Refusal> {
+    let _admission = pass_through::admit(&side, &caller, LISTING)?;
     let mut response = listed(&side, caller.as_deref(), uri.query(), headers).await;
     rate_limit::mark(response.headers_mut(), &side.access.standing(&caller));
-    response
+    Ok(response)
 }
 
 /// Returns the list of models. Without aliases, the upstream's list or failure is returned unchanged. If the upstream
@@ -81,14 +77,4 @@ fn continues(query: &str) -> bool {
 /// Whether the upstream has no such path. (A missing key, in contrast, is reported to the client.)
 fn has_no_list(status: StatusCode) -> bool {
     matches!(status, StatusCode::NOT_FOUND | StatusCode::METHOD_NOT_ALLOWED | StatusCode::NOT_IMPLEMENTED)
-}
-
-/// Describes the operation.
-pub(super) fn describe(api: &mut ApiParts) {
-    let model = object([required("id", text())]);
-    let models = object([optional("object", text()), required("data", array(model))]);
-    let operation = for_clients("listModels", "Lists the provider's models and the proxy's aliases.")
-        .responds(200, "The models.", models)
-        .fails([401, 403, 429, 502, 503, 504]);
-    api.operation(Method::GET, "/v1/models", operation);
 }

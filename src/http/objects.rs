@@ -21,9 +21,10 @@ use callwright_openai::{
 use callwright_telemetry::labels::KeyResult;
 use callwright_types::Protocol;
 
+use super::error::{self, Refusal};
 use super::forwarded::WholeAnswer;
 use super::state::ClientSide;
-use super::{batch_input, error, json};
+use super::{batch_input, json};
 
 /// Maximum time that the end of an answer waits for the store. The write goes on after it.
 const WRITE_TIME: Duration = Duration::from_secs(2);
@@ -77,7 +78,7 @@ pub(super) async fn of_turn(
     caller: &keys::Caller,
     protocol: Protocol,
     body: &Bytes,
-) -> Result<Option<ObjectRecorder>, Box<Response>> {
+) -> Result<Option<ObjectRecorder>, Refusal> {
     let Some(known) = caller else { return Ok(None) };
     let references = referenced(side, known, body).await?;
     let named: Vec<NamedObject<'_>> = references.iter().map(Into::into).collect();
@@ -152,14 +153,14 @@ pub(super) async fn of_passed(
     known: &Arc<KnownKey>,
     request: PassedRequest<'_>,
     body: Option<&Bytes>,
-) -> Result<Option<ObjectRecorder>, Box<Response>> {
+) -> Result<Option<ObjectRecorder>, Refusal> {
     let content = body.filter(|body| !body.is_empty());
     let references = match content {
         None => Vec::new(),
         Some(_) if request.headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") => {
             let message = "an encoded request body is not supported here; send it without `content-encoding`";
             let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-            return Err(Box::new(error::invalid_request(status, message, "unsupported_media_type")));
+            return Err(error::invalid_request(status, message, "unsupported_media_type").into());
         }
         Some(body) if request.is_form() => {
             form_references(request.content_type(), body).map_err(|fault| error::invalid_body(fault.to_string()))?
@@ -189,9 +190,9 @@ pub(super) async fn of_passed(
 }
 
 /// Returns the objects that a JSON body names.
-async fn referenced(side: &ClientSide, known: &KnownKey, body: &Bytes) -> Result<Vec<ObjectReference>, Box<Response>> {
+async fn referenced(side: &ClientSide, known: &KnownKey, body: &Bytes) -> Result<Vec<ObjectReference>, Refusal> {
     let references = side.pipeline.object_references(known, body).await;
-    references.map_err(|fault| Box::new(error::invalid_body(fault.to_string())))
+    Ok(references.map_err(|fault| error::invalid_body(fault.to_string()))?)
 }
 
 /// Checks that a key may use these objects. Returns whether those of the path are its own.
@@ -200,10 +201,9 @@ async fn check(
     known: &KnownKey,
     protocol: Protocol,
     named: &[NamedObject<'_>],
-) -> Result<bool, Box<Response>> {
+) -> Result<bool, Refusal> {
     let owners = side.access.objects();
-    let relations = owners.relations(known, named.iter().map(|object| object.id)).await;
-    let relations = relations.map_err(|failure| error::store(&failure))?;
+    let relations = owners.relations(known, named.iter().map(|object| object.id)).await?;
     let mut are_own = true;
     for object in named {
         let Some(relation) = relations.get(object.id) else { continue };
@@ -211,7 +211,7 @@ async fn check(
         if is_hidden || !owners.admits(*relation, object.is_needed) {
             side.metrics.key_requests.inc(&known.key().group, KeyResult::RefusedObject);
             let (status, unknown) = unknown_object(protocol, object.kind, object.id, object.member);
-            return Err(Box::new(error::in_form(protocol, error::response(status, &unknown))));
+            return Err(error::in_form(protocol, error::response(status, &unknown)).into());
         }
         are_own &= object.member.is_some() || !object.is_needed || *relation == keys::Ownership::Own;
     }
@@ -332,7 +332,7 @@ pub(super) async fn list(
     known: &Arc<KnownKey>,
     path_and_query: &str,
     headers: HeaderMap,
-) -> Result<Response, Box<Response>> {
+) -> Result<Response, Refusal> {
     let (path, query) = path_and_query.split_once('?').unwrap_or((path_and_query, ""));
     let (mut answer, list) = page(side, known, path_and_query.to_owned(), headers.clone()).await?;
     let Some((mut list, limit)) = list else { return Ok(answer.into_response()) };
@@ -358,9 +358,8 @@ async fn page(
     known: &KnownKey,
     path_and_query: String,
     headers: HeaderMap,
-) -> Result<(WholeAnswer, Option<(ObjectList, usize)>), Box<Response>> {
-    let answer = WholeAnswer::of_list(side, path_and_query, headers).await;
-    let answer = answer.map_err(|failure| error::upstream_failure(&failure))?;
+) -> Result<(WholeAnswer, Option<(ObjectList, usize)>), Refusal> {
+    let answer = WholeAnswer::of_list(side, path_and_query, headers).await?;
     if !answer.status.is_success() {
         return Ok((answer, None));
     }
@@ -372,8 +371,7 @@ async fn page(
     let all = list.len();
     let owners = side.access.objects();
     let ids: Vec<String> = list.ids().map(str::to_owned).collect();
-    let relations = owners.relations(known, ids.iter().map(String::as_str)).await;
-    let relations = relations.map_err(|failure| error::store(&failure))?;
+    let relations = owners.relations(known, ids.iter().map(String::as_str)).await?;
     list.retain(|id| relations.get(id).is_some_and(|relation| owners.admits(*relation, true)));
     Ok((answer, Some((list, all))))
 }

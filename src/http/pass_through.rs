@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::header::{ACCEPT_ENCODING, CONTENT_LENGTH};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use futures_util::TryStreamExt;
 use percent_encoding::percent_decode_str;
 
@@ -18,32 +18,32 @@ use callwright_telemetry::labels::KeyResult;
 use callwright_types::{Protocol, UpstreamFailure, Verdict};
 use callwright_upstream as upstream;
 
-use super::api_operation::{ApiParts, for_clients};
-use super::api_schema::{object, one_of, required, text};
 use super::body_fault::BodyFault;
 use super::caller::Caller;
+use super::error::{self, Refusal};
 use super::forwarded::{WholeAnswer, is_readable, streamed};
 use super::objects::{ObjectRecorder, PassedRequest};
 use super::received_body::{BodySender, receive};
 use super::state::ClientSide;
-use super::{error, fallback, objects, rate_limit};
+use super::{fallback, objects, rate_limit};
 
 const VERDICT: HeaderName = HeaderName::from_static("x-callwright-verdict");
 
 /// Handles any method on `/v1/...`.
-pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller, request: Request) -> Response {
+pub(super) async fn pass(
+    State(side): State<ClientSide>,
+    Caller(caller): Caller,
+    request: Request,
+) -> Result<Response, Refusal> {
     let (mut parts, body) = request.into_parts();
     // The echo of TRACE would show a page's script the key that it cannot read (RFC 9110, section 9.3.8). Tunnels are
     // not supported.
     if matches!(parts.method, Method::TRACE | Method::CONNECT) {
-        return fallback::no_such_method(parts.method, parts.uri).await;
+        return Err(fallback::no_such_method(parts.method, parts.uri).await.into());
     }
     let path = parts.uri.path().strip_prefix("/v1").unwrap_or_default();
     let requested = RequestedAccess::PassedThrough { path, may_use_model: !USES_NO_MODEL.contains(&parts.method) };
-    let request_permit = match admit(&side, &caller, requested) {
-        Ok(request_permit) => request_permit,
-        Err(refusal) => return *refusal,
-    };
+    let request_permit = admit(&side, &caller, requested)?;
     let decoded = percent_decode_str(path).decode_utf8_lossy().into_owned();
     let object = ObjectPath::parse(&decoded);
     let is_fetch = parts.method == Method::GET && object.as_ref().is_some_and(ObjectPath::is_response);
@@ -54,22 +54,18 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
     let sender = BodySender { caller: &caller, extensions: &parts.extensions };
     let mut body = match body {
         body if HttpBody::is_end_stream(&body) => ReceivedBody::None,
-        body if is_read => match receive(&side, sender, &parts.headers, body, side.body_limit_bytes).await {
-            Ok(bytes) => ReceivedBody::Whole(bytes),
-            Err(refusal) => return *refusal,
-        },
+        body if is_read => {
+            ReceivedBody::Whole(receive(&side, sender, &parts.headers, body, side.body_limit_bytes).await?)
+        }
         body => ReceivedBody::Streamed(body),
     };
     let whole = body.whole().cloned();
     let mut recorder = None;
     if let Some(known) = &caller {
-        recorder = match objects::of_passed(&side, known, passed, whole.as_ref()).await {
-            Ok(recorder) => recorder,
-            Err(refusal) => return *refusal,
-        };
+        recorder = objects::of_passed(&side, known, passed, whole.as_ref()).await?;
         if parts.method == Method::GET && object.as_ref().is_some_and(|path| path.is_collection) {
             let listed = objects::list(&side, known, below_v1(&parts.uri), parts.headers).await;
-            return marked(&side, &caller, listed.unwrap_or_else(|refusal| *refusal), Verdict::Unguarded);
+            return Ok(marked(&side, &caller, listed.into_response(), Verdict::Unguarded));
         }
     }
     let mut upstream = None;
@@ -96,7 +92,7 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         Err(failure) => {
             let fault = fault.as_deref().and_then(OnceLock::get);
             let response = fault.map_or_else(|| error::upstream_failure(&failure), |fault| fault.response());
-            return marked(&side, &caller, response, Verdict::Unguarded);
+            return Ok(marked(&side, &caller, response, Verdict::Unguarded));
         }
     };
     if let (Some(recorder), Some(path)) = (&recorder, object.filter(|_| is_deletion && answer.status.is_success())) {
@@ -107,7 +103,7 @@ pub(super) async fn pass(State(side): State<ClientSide>, Caller(caller): Caller,
         .respond(&side, &caller, answer)
         .await
         .unwrap_or_else(|failure| (error::upstream_failure(&failure), Verdict::Unguarded));
-    marked(&side, &caller, response, verdict)
+    Ok(marked(&side, &caller, response, verdict))
 }
 
 /// Handling of the answer to a passed-through request.
@@ -224,7 +220,7 @@ pub(super) fn admit(
     side: &ClientSide,
     caller: &keys::Caller,
     requested: RequestedAccess<'_>,
-) -> Result<Option<RequestPermit>, Box<Response>> {
+) -> Result<Option<RequestPermit>, Refusal> {
     let Some(known) = caller else { return Ok(None) };
     let admitted = side.access.admit(caller, requested);
     let result =
@@ -233,7 +229,7 @@ pub(super) fn admit(
     admitted.map_err(|refused| {
         let mut response = error::refused(&refused);
         rate_limit::mark(response.headers_mut(), &side.access.standing(caller));
-        Box::new(response)
+        response.into()
     })
 }
 
@@ -241,14 +237,4 @@ pub(super) fn admit(
 fn below_v1(uri: &Uri) -> &str {
     let whole = uri.path_and_query().map_or("/", |path| path.as_str());
     whole.strip_prefix("/v1").unwrap_or(whole)
-}
-
-/// Describes one of the requests that are passed through, because OpenAPI has no parameter for several segments of a
-/// path.
-pub(super) fn describe(api: &mut ApiParts) {
-    let operation = for_clients("passThrough", "Forwards any other request to the provider unchanged and unguarded.")
-        .path_of("path", one_of(["embeddings"]), "Any path below `/v1` without a route of its own.")
-        .body(object([required("model", text()), required("input", text())]))
-        .responds_anything("The provider's answer, or an error in the form of the OpenAI API.");
-    api.operation(Method::POST, "/v1/{path}", operation);
 }

@@ -5,14 +5,13 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
-use axum::response::Response;
 use http_body_util::BodyExt;
 use hyper::body::Frame;
 
 use super::body_budget::cost;
 use super::body_fault::BodyFault;
 use super::body_shares::{BodyShare, BodyShares, CallerId};
-use super::error;
+use super::error::{self, Refusal};
 use super::state::ClientSide;
 use crate::keys;
 use crate::pipeline::{MemoryFull, Reservation, SMALL_BODY_BYTES};
@@ -138,7 +137,7 @@ pub(super) async fn receive(
     headers: &HeaderMap,
     mut body: Body,
     limit: usize,
-) -> Result<Bytes, Box<Response>> {
+) -> Result<Bytes, Refusal> {
     let declared = HttpBody::size_hint(&body).exact().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     let sender = (declared.unwrap_or(limit) > SMALL_BODY_BYTES).then(|| sender.of_large(side));
     let read = match declared {
@@ -161,7 +160,7 @@ pub(super) async fn receive(
     if matches!(refusal, BodyRefusal::TooLarge | BodyRefusal::MemoryFull) && !headers.contains_key(header::EXPECT) {
         let _ = tokio::time::timeout(DISCARDING_TIME, discard(body, limit)).await;
     }
-    Err(Box::new(match refusal {
+    let response = match refusal {
         BodyRefusal::TooLarge => {
             let key = if limit == side.body_limit_bytes { " (server.body_limit_bytes)" } else { "" };
             let message = format!("the request body is larger than {limit} bytes{key}");
@@ -181,7 +180,8 @@ pub(super) async fn receive(
             BodyFault::TooSlow.response()
         }
         BodyRefusal::Broken(fault) => fault.response(),
-    }))
+    };
+    Err(response.into())
 }
 
 /// Whether there is room for a body of this size, also after slow bodies were ended.

@@ -34,30 +34,21 @@ pub fn client_router(state: ClientSide, guard: RequestGuard) -> GuardedRouter {
 /// Builds the operator listener's router: health, metrics, administration. Routes above `layers::authorize_operator` require
 /// the operator token.
 pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> GuardedRouter {
-    let representation = put(admin::tools::write).delete(admin::tools::take_back);
-    let representation = representation.layer(DefaultBodyLimit::max(admin::tools::MAX_BODY));
     let router = Router::new()
         .route("/metrics", get(health::metrics))
         .route("/admin/approvals", get(admin::approvals::list))
         .route("/admin/approvals/events", get(admin::approval_events::events))
         .route("/admin/approvals/{id}", get(admin::approvals::show))
-        .route("/admin/approvals/{id}/approve", post(admin::approvals::approve))
-        .route("/admin/approvals/{id}/deny", post(admin::approvals::deny))
-        .layer(DefaultBodyLimit::max(admin::approvals::MAX_BODY))
-        .route(
-            "/admin/switch",
-            get(admin::switch::show).post(admin::switch::throw).layer(DefaultBodyLimit::max(admin::switch::MAX_BODY)),
-        )
+        .route("/admin/approvals/{id}/approve", post(admin::approvals::decide::<true>))
+        .route("/admin/approvals/{id}/deny", post(admin::approvals::decide::<false>))
+        .route("/admin/switch", get(admin::switch::show).post(admin::switch::throw))
         .route("/admin/toolsets", get(admin::tools::toolsets))
         .route("/admin/toolsets/{toolset}", get(admin::tools::report))
         .route("/admin/tools", get(admin::tools::list))
         .route("/admin/tools/usage", get(admin::overview::tool_usage))
         .route("/admin/tools/{toolset}/{tool}", get(admin::tools::show))
-        .route("/admin/tools/{toolset}/{tool}/representation", representation)
-        .route(
-            "/admin/tools/{toolset}/{tool}/representation/preview",
-            post(admin::tools::preview).layer(DefaultBodyLimit::max(admin::tools::MAX_BODY)),
-        )
+        .route("/admin/tools/{toolset}/{tool}/representation", put(admin::tools::write).delete(admin::tools::take_back))
+        .route("/admin/tools/{toolset}/{tool}/representation/preview", post(admin::tools::preview))
         .route("/admin/policies", get(admin::policies::list))
         .route("/admin/policies/explain", post(admin::policies::explain))
         .route("/admin/shadow", get(admin::shadow::show))
@@ -70,17 +61,16 @@ pub fn operator_router(state: OperatorSide, guard: RequestGuard) -> GuardedRoute
         .route("/admin/procedures/{id}", get(admin::memory::show::<Procedure>))
         .route("/admin/procedures/{id}/retire", post(admin::memory::retire::<Procedure>))
         .route("/admin/procedures/{id}/approve", post(admin::memory::approve::<Procedure>))
-        .layer(DefaultBodyLimit::max(admin::memory::MAX_BODY))
         .route("/admin/keys", get(admin::keys::list).post(admin::keys::create))
         .route("/admin/keys/{id}", get(admin::keys::show).patch(admin::keys::update))
         .route("/admin/keys/{id}/rotate", post(admin::keys::rotate))
         .route("/admin/keys/{id}/revoke", post(admin::keys::revoke))
-        .layer(DefaultBodyLimit::max(admin::keys::MAX_BODY))
         .route("/admin/overview", get(admin::overview::show))
         .route("/admin/sessions", get(admin::overview::sessions))
         .route("/admin/traces", get(admin::traces::list))
         .route("/admin/traces/{id}", get(admin::traces::show))
-        .route("/admin/traces/{id}/mark", post(feedback::mark).layer(DefaultBodyLimit::max(feedback::MAX_BODY)))
+        .route("/admin/traces/{id}/mark", post(feedback::mark))
+        .layer(DefaultBodyLimit::max(admin::MAX_BODY))
         // Routes above are for operators only; those below disclose nothing confidential.
         .route_layer(from_fn_with_state(state.token.clone(), layers::authorize_operator))
         .route("/healthz", get(health::alive))

@@ -8,13 +8,13 @@ use super::known::globs;
 use callwright_types::{BudgetPeriod, KeyLimits, VirtualKey, ids};
 
 /// Maximum number of characters of a name, which appears in metrics, traces and policies.
-pub const MAX_NAME: usize = 100;
+const MAX_NAME: usize = 100;
 
 /// Maximum number of model globs or policy names of one key; longer lists are unreadable.
-pub const MAX_NAMES: usize = 100;
+const MAX_NAMES: usize = 100;
 
 /// Maximum number of characters of a list entry.
-pub const MAX_GLOB: usize = 200;
+const MAX_GLOB: usize = 200;
 
 /// A key to create.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -62,7 +62,7 @@ fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<
 }
 
 /// Maximum number of days until a key expires: a hundred years; larger values are mistakes.
-pub const MAX_DAYS: u32 = 36_500;
+const MAX_DAYS: u32 = 36_500;
 
 /// Hours per day.
 const DAY_HOURS: i64 = 24;

@@ -22,7 +22,7 @@ mod usage_counter;
 mod window;
 
 pub use access::{Access, Caller, RequestedAccess};
-pub use change::{KeyChange, KeyDraft, MAX_DAYS, MAX_GLOB, MAX_NAME, MAX_NAMES};
+pub use change::{KeyChange, KeyDraft};
 pub use error::KeyError;
 pub use known::{KeyState, KnownKey, KnownKeys};
 pub use objects::{ObjectOwners, OwnedObject, Ownership};

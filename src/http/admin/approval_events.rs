@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use futures_util::stream;
 use jiff::Timestamp;
@@ -17,9 +17,7 @@ use serde::Serialize;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::http::api_operation::{ApiParts, for_operators};
-use crate::http::api_schema::text;
-use crate::http::error;
+use crate::http::error::{self, Refusal};
 use crate::http::state::OperatorSide;
 use crate::pipeline::Pipeline;
 use callwright_store::{ApprovalFilter, ApprovalSummary, StoreError};
@@ -69,15 +67,13 @@ struct ApprovalStream {
 }
 
 /// Streams the pending approvals until the client disconnects or the process shuts down.
-pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Response {
+pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Result<Response, Refusal> {
     let Ok(permit) = Arc::clone(&side.approval_streams.0).try_acquire_owned() else {
         let message = format!("{MAX_STREAMS} streams of approvals are open; poll /admin/approvals instead");
-        return error::invalid_request(StatusCode::SERVICE_UNAVAILABLE, message, "too_many_streams");
+        return Err(error::invalid_request(StatusCode::SERVICE_UNAVAILABLE, message, "too_many_streams").into());
     };
-    if let Err(error) = pending(&side).await {
-        return error::store(&error);
-    }
-    let changes = side.pipeline.approvals.changes();
+    pending(&side).await?;
+    let changes = side.pipeline.approvals().changes();
     let stream = ApprovalStream {
         pipeline: Arc::clone(&side.pipeline),
         side,
@@ -92,7 +88,7 @@ pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Respons
     });
     let mut response = Response::new(Body::from_stream(events));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    response
+    Ok(response)
 }
 
 impl ApprovalStream {
@@ -136,16 +132,4 @@ async fn pending(side: &OperatorSide) -> Result<PendingApprovals, StoreError> {
         None => 0,
     };
     Ok(PendingApprovals { pending: approvals.len() as u64 + unlisted, approvals })
-}
-
-/// Describes the operation.
-pub(in crate::http) fn describe(api: &mut ApiParts) {
-    let operation = for_operators("approvalEvents", "Streams the pending approvals as server-sent events.")
-        .responds_as(
-            200,
-            "Events `approvals`: the number of pending approvals and the newest 100 of them, at the beginning and after each change.",
-            [("text/event-stream", text().into())],
-        )
-        .fails([401, 503]);
-    api.operation(Method::GET, "/admin/approvals/events", operation);
 }

@@ -2,20 +2,13 @@
 //! that they belong to, and the tools that they call.
 
 use axum::extract::State;
-use axum::http::{Method, StatusCode};
-use axum::response::Response;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::PAGE_LIMIT;
-use crate::http::api_operation::{ApiParts, for_operators};
-use crate::http::api_schema::{
-    array, boolean, count, map_of, named, number, object, one_of, optional, required, text, time,
-};
-use crate::http::query::ParsedQuery;
+use crate::http::error;
+use crate::http::json::{Answer, Json, ParsedQuery};
 use crate::http::state::OperatorSide;
-use crate::http::{error, json};
-use callwright_store::{FindingKind, MAX_BUCKETS, Overview, OverviewRange, SessionFilter, StoreError, time_or_age};
+use callwright_store::{MAX_BUCKETS, Overview, OverviewRange, SessionFilter, time_or_age};
 
 /// Default length of the range.
 const DEFAULT_RANGE: SignedDuration = SignedDuration::from_hours(24);
@@ -75,143 +68,26 @@ struct OperatorOverview {
 pub(in crate::http) async fn show(
     State(side): State<OperatorSide>,
     ParsedQuery(query): ParsedQuery<OverviewQuery>,
-) -> Response {
-    let range = match query.range() {
-        Ok(range) => range,
-        Err(message) => return error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_query"),
-    };
-    match overview(&side, &range).await {
-        Ok(overview) => json::value(StatusCode::OK, &overview),
-        Err(error) => error::store(&error),
-    }
-}
-
-async fn overview(side: &OperatorSide, range: &OverviewRange) -> Result<OperatorOverview, StoreError> {
-    let overview = side.store.overview(range).await?;
-    let approvals_pending = side.store.pending_approvals().await?;
-    Ok(OperatorOverview { overview, approvals_pending })
+) -> Answer<impl Serialize> {
+    let overview = side.store.overview(&query.range().map_err(error::invalid_query)?).await?;
+    Ok(Json(OperatorOverview { overview, approvals_pending: side.store.pending_approvals().await? }))
 }
 
 /// Returns the tools that the turns of a time range call.
 pub(in crate::http) async fn tool_usage(
     State(side): State<OperatorSide>,
     ParsedQuery(UsageQuery { since, until }): ParsedQuery<UsageQuery>,
-) -> Response {
-    match bounds(since, until) {
-        Ok((since, until)) => {
-            let usage = side.store.tool_usage(since, until).await;
-            usage.map_or_else(|error| error::store(&error), |usage| json::value(StatusCode::OK, &usage))
-        }
-        Err(message) => error::invalid_request(StatusCode::BAD_REQUEST, message, "invalid_query"),
-    }
+) -> Answer<impl Serialize> {
+    let (since, until) = bounds(since, until).map_err(error::invalid_query)?;
+    Ok(Json(side.store.tool_usage(since, until).await?))
 }
 
 /// Returns a page of sessions, the one with the newest turn first.
 pub(in crate::http) async fn sessions(
     State(side): State<OperatorSide>,
     ParsedQuery(filter): ParsedQuery<SessionFilter>,
-) -> Response {
-    let page = side.store.sessions(&filter).await;
-    page.map_or_else(|error| error::store(&error), |page| json::value(StatusCode::OK, &page))
-}
-
-/// Describes the operations.
-pub(in crate::http) fn describe(api: &mut ApiParts) {
-    const SINCE: &str = "Beginning of the range; by default 24 hours before `until`";
-    const UNTIL: &str = "End of the range; by default now";
-    let summary = "Returns counts, durations, tokens and findings of the turns of a time range.";
-    let overview = for_operators("overview", summary)
-        .time_range(SINCE, UNTIL)
-        .query("buckets", count(Some(MAX_BUCKETS)), "Number of intervals, at least 1; 48 by default.")
-        .responds(200, "The overview. It counts at most 200,000 turns, the newest ones.", named("Overview"))
-        .fails([400, 401, 503]);
-    api.operation(Method::GET, "/admin/overview", overview);
-    let sessions =
-        for_operators("listSessions", "Lists the sessions of a time range, the one with the newest turn first.")
-            .time_range("Only turns that arrived at this time or later", "Only turns that arrived before this time")
-            .query("limit", count(Some(u32::MAX)), PAGE_LIMIT)
-            .query("cursor", text(), "`next` of the previous page.")
-            .responds(200, "A page. It counts at most 20,000 turns, the newest ones.", named("SessionPage"))
-            .fails([400, 401, 503]);
-    api.operation(Method::GET, "/admin/sessions", sessions);
-    let usage = for_operators("showToolUsage", "Counts the turns of a time range by the tools that they call.")
-        .time_range(SINCE, UNTIL)
-        .responds(200, "The tools. It counts at most 200,000 calls, the newest ones.", named("ToolUsage"))
-        .fails([400, 401, 503]);
-    api.operation(Method::GET, "/admin/tools/usage", usage);
-    let used = object([
-        required("tool", text()),
-        required("turns", count(None).about("Turns that call the tool.")),
-        required("faulty", count(None).about("Turns with a fault of its calls.")),
-        required("failed", count(None).about("Turns in which its execution failed.")),
-        required("refused", count(None).about("Turns in which its calls were not sent.")),
-        required("wrong", count(None).about("Turns with at least one of these.")),
-        required("repaired", count(None).about("Turns in which its calls were repaired.")),
-    ]);
-    let truncated =
-        boolean().about("Whether the range has more calls than are counted, or more tools than are listed.");
-    let usage = object([
-        required("since", time()),
-        required("until", time()),
-        required("truncated", truncated),
-        required("tools", array(used).about("Those with the most turns in which something went wrong first.")),
-    ]);
-    api.schema("ToolUsage", usage);
-    let quantiles = object([required("p50", number()), required("p95", number())]);
-    api.schema("Quantiles", quantiles.about("Milliseconds, to two significant digits."));
-    let counts = || {
-        [
-            required("turns", count(None)),
-            required("errors", count(None).about("Turns whose response has a status of 500 or more.")),
-            required("verdicts", map_of(count(None))),
-            required("input_tokens", count(None)),
-            required("output_tokens", count(None)),
-            optional("cost", number().about("In the currency of the price table, if a model has a price.")),
-            optional("overhead_ms", named("Quantiles")),
-            optional("upstream_ms", named("Quantiles")),
-        ]
-    };
-    api.schema("TurnCounts", object(counts()));
-    api.schema("OverviewBucket", object([required("at", time())].into_iter().chain(counts())));
-    let kind = || one_of(FindingKind::ALL.map(FindingKind::label));
-    let name = text().about("Label within the kind: fault code, outcome, rule, limit or kind of repair.");
-    api.schema(
-        "CountedFinding",
-        object([required("kind", kind()), required("name", name), required("turns", count(None))]),
-    );
-    let tool = object([
-        required("tool", text()),
-        required("turns", count(None).about("Turns that call the tool.")),
-        required("findings", array(named("CountedFinding"))),
-    ]);
-    api.schema("CountedTool", tool);
-    api.schema(
-        "Finding",
-        object([required("kind", kind()), required("name", text()), optional("tool", text())])
-            .about("What went wrong in a turn, or was repaired."),
-    );
-    let truncated = boolean().about("Whether the range has more turns than are counted.");
-    let overview = object([
-        required("since", time()),
-        required("until", time()),
-        required("bucket_seconds", number()),
-        required("truncated", truncated),
-        required("total", named("TurnCounts")),
-        required("buckets", array(named("OverviewBucket"))),
-        required("findings", array(named("CountedFinding"))),
-        required("tools", array(named("CountedTool"))),
-        required("approvals_pending", count(None)),
-    ]);
-    api.schema("Overview", overview);
-    let session = object([
-        required("session", text()),
-        required("turns", count(None)),
-        required("first_at", time()),
-        required("last_at", time()),
-        required("verdicts", map_of(count(None))),
-        required("tokens", count(None)),
-    ]);
-    api.schema("SessionPage", object([required("sessions", array(session)), optional("next", text())]));
+) -> Answer<impl Serialize> {
+    Ok(Json(side.store.sessions(&filter).await?))
 }
 
 #[cfg(test)]
