@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::errors::VerbResult;
 use super::output::outln;
@@ -13,15 +13,9 @@ use crate::config;
 use callwright_openapi::{Report, Toolset};
 use callwright_policy::Policy;
 
-/// Arguments of `config`.
-#[derive(Debug, Args)]
-pub(super) struct ConfigArguments {
-    #[command(subcommand)]
-    action: ConfigAction,
-}
-
+/// Actions of `config`.
 #[derive(Debug, Subcommand)]
-enum ConfigAction {
+pub(super) enum ConfigAction {
     /// Validate the configuration and its policies and OpenAPI documents as `serve` would.
     Check {
         /// Configuration file. Default: CALLWRIGHT_CONFIG, then ./callwright.toml, then the built-in defaults.
@@ -36,8 +30,8 @@ enum ConfigAction {
     },
 }
 
-pub(super) fn run(arguments: ConfigArguments) -> VerbResult {
-    match arguments.action {
+pub(super) fn run(action: ConfigAction) -> VerbResult {
+    match action {
         ConfigAction::Check { config } => check(config),
         ConfigAction::Schema { policy } => print_schema(policy),
     }

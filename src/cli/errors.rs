@@ -7,8 +7,11 @@ use std::process::{ExitCode, ExitStatus};
 
 use anstyle::{AnsiColor, Style};
 
-/// Result of a subcommand. An error message names the thing, the problem and the fix.
-pub(super) type VerbResult = Result<(), Box<dyn Error + Send + Sync>>;
+/// Error of a subcommand. Its message names the thing, the problem and the fix.
+pub(super) type VerbError = Box<dyn Error + Send + Sync>;
+
+/// Result of a subcommand.
+pub(super) type VerbResult = Result<(), VerbError>;
 
 /// Error of a subcommand that completed but skipped invalid lines.
 #[derive(Debug, thiserror::Error)]
@@ -34,20 +37,15 @@ impl ClientStatus {
     fn code(&self) -> u8 {
         let signalled = self.0.signal().and_then(|signal| u8::try_from(signal).ok());
         let code = self.0.code().and_then(|code| u8::try_from(code).ok());
-        code.or(signalled.map(|signal| signal.saturating_add(SIGNALLED))).unwrap_or(1)
+        // The shell adds 128 to the number of the signal.
+        code.or(signalled.map(|signal| signal.saturating_add(128))).unwrap_or(1)
     }
 }
-
-/// Exit status of a shell for a command that signal 0 would have ended.
-const SIGNALLED: u8 = 128;
-
-/// Exit status of [`NothingLearned`].
-const NOTHING_LEARNED: u8 = 3;
 
 const PROGRAM: Style = AnsiColor::Red.on_default().bold();
 
 /// Prints each line of the error after the program's name on standard error, coloured on a terminal. Returns exit
-/// status 1, or that of the error.
+/// status 1, or that of the error: 3 if nothing was learned.
 pub(super) fn failure(error: &(dyn Error + Send + Sync + 'static)) -> ExitCode {
     if let Some(client) = error.downcast_ref::<ClientStatus>() {
         return ExitCode::from(client.code());
@@ -56,7 +54,7 @@ pub(super) fn failure(error: &(dyn Error + Send + Sync + 'static)) -> ExitCode {
         // `eprintln` panics if standard error is closed or its disk is full.
         let _ = writeln!(anstream::stderr(), "{PROGRAM}callwright:{PROGRAM:#} {line}");
     }
-    if error.is::<NothingLearned>() { ExitCode::from(NOTHING_LEARNED) } else { ExitCode::FAILURE }
+    if error.is::<NothingLearned>() { ExitCode::from(3) } else { ExitCode::FAILURE }
 }
 
 /// Prints clap's message: help and version on standard output with status 0, usage errors on standard error with status

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use http::{StatusCode, Uri};
+use http::StatusCode;
 
 use super::errors::VerbResult;
-use super::operator::{self, ServerTrust};
+use super::operator;
 use super::output::outln;
 use super::setup::{load_config, runtime};
+use callwright_common::errors::request_failure;
 
 /// Arguments of `health`.
 #[derive(Debug, Args)]
@@ -44,21 +45,20 @@ pub(super) fn run(arguments: HealthArguments) -> VerbResult {
             operator::base_url(server.operator_listen, server.operator_tls.is_on())
         }
     };
-    let path = if ready { "/readyz" } else { "/healthz" };
-    let uri: Uri = format!("{base}{path}").parse()?;
+    let url = format!("{base}{}", if ready { "/readyz" } else { "/healthz" });
     let identity = client_certificate.as_deref().zip(client_key.as_deref());
-    runtime()?.block_on(async {
-        // A status request discloses nothing.
-        let client = operator::https_client(identity, ServerTrust::Any)?;
-        let answer = tokio::time::timeout(PATIENCE, client.get(uri.clone())).await;
-        let answer = answer.map_err(|_| format!("{uri}: no answer within {} s", PATIENCE.as_secs()))?;
-        let hint = operator::no_response_hint(&base, identity.is_some());
-        match answer.map_err(|error| format!("{uri}: {}; {hint}", operator::causes(&error)))?.status() {
-            StatusCode::OK => {
-                outln!("{uri}: OK");
-                Ok(())
-            }
-            status => Err(format!("{uri}: answers {status}").into()),
+    // A status request discloses nothing, so that any certificate of the proxy will do.
+    let client = operator::http_client(identity, None, PATIENCE)?;
+    match runtime()?.block_on(client.get(&url).send()) {
+        Ok(answer) if answer.status() == StatusCode::OK => {
+            outln!("{url}: OK");
+            Ok(())
         }
-    })
+        Ok(answer) => Err(format!("{url}: answers {}", answer.status()).into()),
+        Err(error) if error.is_timeout() => Err(format!("{url}: no answer within {} s", PATIENCE.as_secs()).into()),
+        Err(error) => {
+            let hint = operator::no_response_hint(&base, identity.is_some());
+            Err(format!("{url}: {}; {hint}", request_failure(&error)).into())
+        }
+    }
 }

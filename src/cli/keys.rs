@@ -7,9 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::errors::VerbResult;
-use super::output::{out, outln};
+use super::output::{outln, print_item, print_list};
 use super::plain;
-use super::setup::{load_config, load_policies, runtime};
+use super::setup::{load_config, load_policies, runtime, with_store};
 use super::shared_arguments::OutputFormat;
 use super::table::{Column, TextTable};
 use crate::config::LoadedConfig;
@@ -163,15 +163,10 @@ fn some(texts: Vec<String>) -> Option<Vec<String>> {
     (!texts.is_empty()).then_some(texts)
 }
 
-pub(super) fn run(arguments: KeysArguments) -> VerbResult {
-    let KeysArguments { action, config: file } = arguments;
+pub(super) fn run(KeysArguments { action, config: file }: KeysArguments) -> VerbResult {
     let loaded = load_config(file)?;
-    runtime()?.block_on(async {
-        let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
-        let done = act(action, &loaded, Registrar::of(&store)).await;
-        store.close().await;
-        done
-    })
+    let work = async |store: &Store| act(action, &loaded, Registrar::of(store)).await;
+    runtime()?.block_on(with_store(&loaded, work))
 }
 
 async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>) -> VerbResult {
@@ -185,12 +180,18 @@ async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>
             }
             print_issued(&issued, format);
         }
-        KeysAction::List { group, all, format } => list(&registrar.list().await?, group.as_deref(), all, format)?,
-        KeysAction::Show { key, format } => show(&registrar.show(&key).await?, format)?,
+        KeysAction::List { group, all, format } => {
+            let mut keys = registrar.list().await?;
+            keys.retain(|key| {
+                group.as_ref().is_none_or(|group| *group == key.group) && (all || key.state == KeyState::Active)
+            });
+            print_list(&keys, format, "no keys; create one with `callwright keys create NAME`", table);
+        }
+        KeysAction::Show { key, format } => print_item(&registrar.show(&key).await?, format, details),
         KeysAction::Update { key, change } => {
             let change = change.into_change();
             check_policies(loaded, &change)?;
-            show(&registrar.update(&key, &change).await?, OutputFormat::Text)?;
+            print_item(&registrar.update(&key, &change).await?, OutputFormat::Text, details);
         }
         KeysAction::Rotate { key, grace } => {
             let grace = SignedDuration::from_secs(i64::from(grace));
@@ -206,11 +207,9 @@ async fn act(action: KeysAction, loaded: &LoadedConfig, registrar: Registrar<'_>
 
 /// Checks that every named policy exists.
 fn check_policies(loaded: &LoadedConfig, change: &KeyChange) -> VerbResult {
-    let named: Vec<&String> = change.policy.iter().chain(change.selectable_policies.iter().flatten()).collect();
-    let named = named.into_iter().filter(|name| !name.is_empty());
     let book = load_policies(loaded)?;
-    for name in named {
-        if book.get(name).is_none() {
+    for name in change.policy.iter().chain(change.selectable_policies.iter().flatten()) {
+        if !name.is_empty() && book.get(name).is_none() {
             let known: Vec<&str> = book.policies().map(|policy| policy.name.as_str()).collect();
             return Err(format!("unknown policy `{name}`; known policies: {}", known.join(", ")).into());
         }
@@ -230,69 +229,52 @@ fn print_issued(issued: &IssuedSecret, format: OutputFormat) {
     }
 }
 
-fn list(keys: &[KeyReport], group: Option<&str>, all: bool, format: OutputFormat) -> VerbResult {
-    let mut keys: Vec<&KeyReport> = keys.iter().collect();
-    keys.retain(|key| group.is_none_or(|group| group == key.group) && (all || key.state == KeyState::Active));
-    match format {
-        OutputFormat::Json => {
-            for key in keys {
-                outln!("{}", plain::json(serde_json::to_string(key)?));
-            }
-        }
-        OutputFormat::Text if keys.is_empty() => {
-            outln!("no keys; create one with `callwright keys create NAME`");
-        }
-        OutputFormat::Text => out!("{}", table(&keys)),
-    }
-    Ok(())
-}
-
-fn table(keys: &[&KeyReport]) -> String {
-    let id_width = keys.iter().map(|key| key.id.len()).max().unwrap_or_default();
-    let prefix_width = keys.iter().filter_map(|key| key.prefixes.last()).map(|prefix| prefix.prefix.len()).max();
-    let [name, group, state, prefix] = [24, 16, 7, prefix_width.unwrap_or_default().max(6)].map(Column::Left);
-    let mut table = TextTable::new([Column::Left(id_width), name, group, state, prefix, Column::Rest]);
+fn table(keys: &[KeyReport]) -> TextTable {
+    let [id, name, group, state, prefix] = [0, 24, 16, 7, 6].map(Column::Left);
+    let mut table = TextTable::new([id, name, group, state, prefix, Column::Rest]);
     table.header("ID", &["NAME", "GROUP", "STATE", "PREFIX", "LIMITS"]);
     for key in keys {
         let prefix = key.prefixes.last().map_or("", |prefix| prefix.prefix.as_str());
         let group = if key.group.is_empty() { "-" } else { &key.group };
         table.row(&key.id, &[&key.name, group, key.state.label(), prefix, &limits(&key.limits)]);
     }
-    table.into_text()
+    table
 }
 
-fn show(key: &KeyReport, format: OutputFormat) -> VerbResult {
-    if format == OutputFormat::Json {
-        outln!("{}", plain::json(serde_json::to_string(key)?));
-        return Ok(());
-    }
-    outln!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label());
-    outln!("  group       {}", text_or(&key.group, "none"));
-    outln!("  policy      {}", text_or(&key.policy, "that of requests without a key"));
-    outln!("  selectable  {}", text_or(&key.selectable_policies.join(", "), "no policy"));
-    outln!("  models      {}", text_or(&key.models.join(", "), "all"));
-    let paths =
-        key.pass_through.as_ref().map_or_else(|| "those of `keys.pass_through`".to_owned(), |paths| paths.join(", "));
-    outln!("  paths       {}", text_or(&paths, "nothing"));
-    outln!("  limits      {}", limits(&key.limits));
+fn details(key: &KeyReport) -> TextTable {
+    let mut table = TextTable::new([Column::Left(12), Column::Rest]);
+    table.line(&format!("{} ({}): {}", plain::text(&key.name), key.id, key.state.label()));
+    let mut row = |name: &str, value: String| table.row(&format!("  {name}"), &[value]);
+    row("group", text_or(&key.group, "none"));
+    row("policy", text_or(&key.policy, "that of requests without a key"));
+    row("selectable", text_or(&key.selectable_policies.join(", "), "no policy"));
+    row("models", text_or(&key.models.join(", "), "all"));
+    row(
+        "paths",
+        match &key.pass_through {
+            None => "those of `keys.pass_through`".to_owned(),
+            Some(paths) => text_or(&paths.join(", "), "nothing"),
+        },
+    );
+    row("limits", limits(&key.limits));
     for prefix in &key.prefixes {
-        outln!("  secret      {} until {}", prefix.prefix, time_or(prefix.valid_until, "the key ends"));
+        row("secret", format!("{} until {}", prefix.prefix, time_or(prefix.valid_until, "the key ends")));
     }
-    outln!("  created     {:.0}", key.created_at);
-    outln!("  expires     {}", time_or(key.expires_at, "never"));
+    row("created", format!("{:.0}", key.created_at));
+    row("expires", time_or(key.expires_at, "never"));
     if let Some(revoked_at) = key.revoked_at {
-        outln!("  revoked     {revoked_at:.0}");
+        row("revoked", format!("{revoked_at:.0}"));
     }
     if let Some(UsageSummary { day, month, .. }) = key.usage {
-        for (name, used) in [("day", day), ("month", month)] {
-            outln!("  this {name:<6} {} requests, {} tokens, {} spent", used.requests, used.tokens, used.cost);
+        for (name, used) in [("this day", day), ("this month", month)] {
+            row(name, format!("{} requests, {} tokens, {} spent", used.requests, used.tokens, used.cost));
         }
     }
-    Ok(())
+    table
 }
 
 fn text_or(text: &str, none: &str) -> String {
-    plain::text(if text.is_empty() { none } else { text })
+    if text.is_empty() { none.to_owned() } else { text.to_owned() }
 }
 
 fn time_or(time: Option<Timestamp>, none: &str) -> String {

@@ -15,7 +15,6 @@ mod init;
 mod keys;
 mod learn;
 mod lessons;
-mod memory_store;
 mod operator;
 mod output;
 mod plain;
@@ -82,13 +81,17 @@ enum CliVerb {
     /// Lines in, JSON Lines out. Exit status 1 if a line could not be used.
     Plan(plan::PlanArguments),
     /// Learn tool representations, notes and procedures from labelled or recorded data.
-    Learn(learn::LearnArguments),
+    #[command(subcommand)]
+    Learn(learn::LearnAction),
     /// List, show, export and follow the traces of a running proxy.
-    Traces(traces::TracesArguments),
+    #[command(subcommand)]
+    Traces(traces::TracesAction),
     /// List and decide on calls that wait for a person's approval in a running proxy.
-    Approvals(approvals::ApprovalsArguments),
+    #[command(subcommand)]
+    Approvals(approvals::ApprovalsAction),
     /// List, show and retire the learned lessons of a running proxy.
-    Lessons(lessons::LessonsArguments),
+    #[command(subcommand)]
+    Lessons(lessons::LessonsAction),
     /// Create, list, change, rotate and revoke virtual keys of clients.
     Keys(keys::KeysArguments),
     /// Export, import, delete or restore stored data.
@@ -98,9 +101,11 @@ enum CliVerb {
     /// List, share and withdraw tool representations that replicas share.
     Representations(representations::RepresentationsArguments),
     /// Validate the configuration.
-    Config(config::ConfigArguments),
+    #[command(subcommand)]
+    Config(config::ConfigAction),
     /// Validate and explain policies.
-    Policy(policy::PolicyArguments),
+    #[command(subcommand)]
+    Policy(policy::PolicyAction),
     /// Check what the proxy needs: configuration, documents, providers and their keys, store, clock, limits. An
     /// existing store is opened and migrated, as `serve` would. Exit status 1 if a check fails.
     Doctor(doctor::DoctorArguments),

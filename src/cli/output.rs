@@ -9,6 +9,8 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 
 use super::plain;
+use super::shared_arguments::OutputFormat;
+use super::table::TextTable;
 
 /// First error of writing to standard output.
 static FAULT: Mutex<Option<io::Error>> = Mutex::new(None);
@@ -41,6 +43,28 @@ pub(super) fn write(text: Arguments<'_>) {
 /// Prints a value as JSON on one line, safe for a terminal.
 pub(super) fn print_json(value: &impl Serialize) {
     outln!("{}", plain::json(callwright_common::json::raw(value).get().to_owned()));
+}
+
+/// Prints the items of a list: as one JSON object per line, or as a table; `none` if there are none.
+pub(super) fn print_list<T: Serialize>(
+    items: &[T],
+    format: OutputFormat,
+    none: &str,
+    table: impl FnOnce(&[T]) -> TextTable,
+) {
+    match format {
+        OutputFormat::Json => items.iter().for_each(print_json),
+        OutputFormat::Text if items.is_empty() => outln!("{none}"),
+        OutputFormat::Text => out!("{}", table(items).into_text()),
+    }
+}
+
+/// Prints one item: as a JSON object, or as a table of its members.
+pub(super) fn print_item<T: Serialize>(item: &T, format: OutputFormat, details: impl FnOnce(&T) -> TextTable) {
+    match format {
+        OutputFormat::Json => print_json(item),
+        OutputFormat::Text => out!("{}", details(item).into_text()),
+    }
 }
 
 /// Whether standard output accepts no more text.

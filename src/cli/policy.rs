@@ -17,15 +17,9 @@ use callwright_policy::{KeyFacts, PolicyBook, PolicySelection, Settings, TurnFac
 /// Header field with which a request selects a policy.
 const POLICY_HEADER: &str = "x-callwright-policy";
 
-/// Arguments of `policy`.
-#[derive(Debug, Args)]
-pub(super) struct PolicyArguments {
-    #[command(subcommand)]
-    action: PolicyAction,
-}
-
+/// Actions of `policy`.
 #[derive(Debug, Subcommand)]
-enum PolicyAction {
+pub(super) enum PolicyAction {
     /// Validate a folder of policies as `serve` would.
     Check {
         /// Folder of policies. Default: the policies of the configuration, and the policies that its model aliases
@@ -43,8 +37,8 @@ enum PolicyAction {
     Explain(PolicyExplainArguments),
 }
 
-pub(super) fn run(arguments: PolicyArguments) -> VerbResult {
-    match arguments.action {
+pub(super) fn run(action: PolicyAction) -> VerbResult {
+    match action {
         PolicyAction::Check { folder: Some(folder), default, .. } => check_folder(&folder, default),
         PolicyAction::Check { config, .. } => check_configured(config),
         PolicyAction::Explain(arguments) => explain(&arguments),
@@ -71,7 +65,7 @@ fn print_policies(book: &PolicyBook) {
 
 /// Arguments of `policy explain`.
 #[derive(Debug, Args)]
-struct PolicyExplainArguments {
+pub(super) struct PolicyExplainArguments {
     /// File with the body of a chat request, as a client sends it; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     request: PathBuf,
@@ -166,7 +160,8 @@ fn header(text: &str) -> Result<(HeaderName, HeaderValue), String> {
 
 fn print_explanation(model: &str, is_alias: bool, reasoned: &PolicySelection) {
     let PolicySelection { policy, base, ground, considered } = reasoned;
-    outln!("{} `{model}`: policy `{}`, mode `{}`", kind(is_alias), policy.name, mode(reasoned));
+    let kind = if is_alias { "alias" } else { "model" };
+    outln!("{kind} `{model}`: policy `{}`, mode `{}`", policy.name, policy.mode.label());
     outln!("  `{base}` applies: {ground}");
     if policy.name != *base {
         outln!("  the request selects another one with `{POLICY_HEADER}`");
@@ -181,12 +176,4 @@ fn print_explanation(model: &str, is_alias: bool, reasoned: &PolicySelection) {
         };
         outln!("  `{}` (priority {}): {result}", one.name, one.priority);
     }
-}
-
-fn kind(is_alias: bool) -> &'static str {
-    if is_alias { "alias" } else { "model" }
-}
-
-fn mode(reasoned: &PolicySelection) -> &'static str {
-    reasoned.policy.mode.label()
 }

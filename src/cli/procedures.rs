@@ -5,14 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::errors::VerbResult;
-use super::memory_store::{MemoryStore, all_items};
-use super::output::{out, outln, print_json};
-use super::plain;
+use super::output::{outln, print_item, print_list};
 use super::procedures_import::{self, ImportArguments};
-use super::setup::runtime;
+use super::setup::{all_items, load_config, runtime, with_store};
 use super::shared_arguments::{LearnedStatus, OutputFormat};
-use super::table::{Column, TextTable};
-use callwright_store::{MemoryFilter, MemoryStatus, Procedures};
+use super::table::{Column, TextTable, beginning};
+use callwright_store::{MemoryFilter, MemoryStatus};
 use callwright_types::memory::ProcedureInput;
 use callwright_types::{Evidence, Procedure, Scope, UsageCounter};
 
@@ -76,89 +74,54 @@ enum Absent {
     Some { absent: u64, named: u64 },
 }
 
-pub(super) fn run(arguments: ProceduresArguments) -> VerbResult {
-    match arguments.action {
-        ProceduresAction::Import(import) => procedures_import::run(&import, arguments.config),
-        action => runtime()?.block_on(act(ProceduresArguments { action, ..arguments })),
-    }
-}
-
-async fn act(ProceduresArguments { action, config }: ProceduresArguments) -> VerbResult {
-    let MemoryStore { store, .. } = MemoryStore::open(config).await?;
-    let procedures = store.procedures();
-    let done = match action {
-        ProceduresAction::List(list) => self::list(procedures, list).await,
-        ProceduresAction::Show { id, format } => show(procedures, id, format).await,
-        ProceduresAction::Rm { ids } => remove(procedures, ids).await,
-        ProceduresAction::Import(_) => Ok(()),
+pub(super) fn run(ProceduresArguments { action, config }: ProceduresArguments) -> VerbResult {
+    let loaded = load_config(config)?;
+    let action = match action {
+        ProceduresAction::Import(import) => return procedures_import::run(&import, loaded),
+        action => action,
     };
-    store.close().await;
-    done
+    runtime()?.block_on(with_store(&loaded, async |store| {
+        let procedures = store.procedures();
+        match action {
+            ProceduresAction::List(ListArguments { scope, toolset, tool, status, format }) => {
+                let (scope, status) = (scope.map(Scope::from), status.map(MemoryStatus::from));
+                let filter = MemoryFilter { scope, toolset, tool, status, ..MemoryFilter::default() };
+                print_list(&all_items(procedures, filter).await?, format, "no procedures", table);
+            }
+            ProceduresAction::Show { id, format } => {
+                let procedure = procedures.find(&id).await?.ok_or(Absent::One(id))?;
+                print_item(&procedure, format, details);
+            }
+            ProceduresAction::Rm { ids } => {
+                let (named, gone) = (ids.len() as u64, procedures.remove(&ids).await?);
+                outln!("{gone} removed");
+                if gone < named {
+                    return Err(Absent::Some { absent: named - gone, named }.into());
+                }
+            }
+            ProceduresAction::Import(_) => {}
+        }
+        Ok(())
+    }))
 }
-
-async fn list(procedures: &Procedures, arguments: ListArguments) -> VerbResult {
-    let ListArguments { scope, toolset, tool, status, format } = arguments;
-    let status = status.map(MemoryStatus::from);
-    let filter = MemoryFilter { scope: scope.map(Scope::from), toolset, tool, status, ..MemoryFilter::default() };
-    let found = all_items(procedures, filter).await?;
-    match format {
-        OutputFormat::Json => found.iter().for_each(print_json),
-        OutputFormat::Text => out!("{}", table(&found)),
-    }
-    Ok(())
-}
-
-async fn show(procedures: &Procedures, id: String, format: OutputFormat) -> VerbResult {
-    let procedure = procedures.find(&id).await?.ok_or(Absent::One(id))?;
-    match format {
-        OutputFormat::Json => print_json(&procedure),
-        OutputFormat::Text => out!("{}", details(&procedure)),
-    }
-    Ok(())
-}
-
-async fn remove(procedures: &Procedures, ids: Vec<String>) -> VerbResult {
-    let (named, gone) = (ids.len() as u64, procedures.remove(&ids).await?);
-    outln!("{gone} removed");
-    if gone < named { Err(Absent::Some { absent: named - gone, named }.into()) } else { Ok(()) }
-}
-
-/// Maximum number of printed characters of a procedure's output.
-const OUTPUT_CHARS: usize = 60;
-
-/// Width of the names of details.
-const DETAIL_WIDTH: usize = 8;
 
 /// Returns a table with one line per procedure.
-fn table(procedures: &[Procedure]) -> String {
-    let Some(id_width) = procedures.iter().map(|procedure| procedure.id.len()).max() else {
-        return "no procedures\n".to_owned();
-    };
+fn table(procedures: &[Procedure]) -> TextTable {
     let numbers = [7, 10, 7, 8, 8].map(Column::Right);
-    let mut table = TextTable::new([&[Column::Left(id_width)][..], &numbers, &[Column::Rest]].concat());
+    let mut table = TextTable::new([&[Column::Left(0)][..], &numbers, &[Column::Rest]].concat());
     table.header("ID", &["STEPS", "EVIDENCE", "USES", "HELPED", "HURT", "GIVES"]);
-    for procedure in procedures {
-        let gives: String = plain::text(&procedure.output).chars().take(OUTPUT_CHARS).collect();
-        let retired = if procedure.retired.is_some() { "  (retired)" } else { "" };
-        let tally = procedure.tally;
-        table.row(
-            &procedure.id,
-            &[
-                procedure.steps.len().to_string(),
-                procedure.evidence.len().to_string(),
-                tally.uses.to_string(),
-                tally.helped.to_string(),
-                tally.hurt.to_string(),
-                gives + retired,
-            ],
-        );
+    for Procedure { id, steps, evidence, tally, output, retired, .. } in procedures {
+        let counts =
+            [steps.len() as u64, evidence.len() as u64, tally.uses.into(), tally.helped.into(), tally.hurt.into()];
+        let [steps, evidence, uses, helped, hurt] = counts.map(|count| count.to_string());
+        table.row(id, &[steps, evidence, uses, helped, hurt, beginning(output, retired.is_some())]);
     }
-    table.into_text()
+    table
 }
 
 /// Returns all details of one procedure.
-fn details(procedure: &Procedure) -> String {
-    let mut table = TextTable::new([Column::Left(DETAIL_WIDTH), Column::Rest]);
+fn details(procedure: &Procedure) -> TextTable {
+    let mut table = TextTable::new([Column::Left(8), Column::Rest]);
     table.row("id", &[&procedure.id]);
     table.row("scope", &[procedure.scope.as_str()]);
     table.row("toolsets", &[procedure.toolsets.join(", ")]);
@@ -180,5 +143,5 @@ fn details(procedure: &Procedure) -> String {
         table.row("retired", &[format!("{} {}", retired.at, retired.reason)]);
     }
     table.row("learned", &[format!("{}, changed {}", procedure.created_at, procedure.updated_at)]);
-    table.into_text()
+    table
 }

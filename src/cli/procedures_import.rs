@@ -7,16 +7,16 @@ use std::sync::Arc;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::errors::VerbResult;
-use super::memory_store::{MemoryStore, all_procedures};
+use super::errors::{VerbError, VerbResult};
 use super::plain;
-use super::setup::{load_config, runtime};
+use super::setup::{runtime, with_store};
 use crate::app;
+use crate::config::LoadedConfig;
 use callwright_knowledge::memory::LearnOutcome;
 use callwright_knowledge::procedures::import::{self, OperationName};
 use callwright_knowledge::procedures::{ProcedureTool, Settings, merge_draft};
 use callwright_openapi::{Catalog, Operation, Toolset};
-use callwright_store::Procedures;
+use callwright_store::{MAX_PAGE, Procedures, Revision, Store, StoreError};
 use callwright_types::memory::EvidenceKind;
 use callwright_types::{Evidence, Procedure, ProcedureDraft, Scope};
 
@@ -51,20 +51,23 @@ struct ReadDraft {
     source: String,
 }
 
-pub(super) fn run(arguments: &ImportArguments, config: Option<PathBuf>) -> VerbResult {
-    let loaded = load_config(config.clone())?;
+pub(super) fn run(arguments: &ImportArguments, loaded: LoadedConfig) -> VerbResult {
     let (catalog, errors) = app::load_catalog(&loaded.settings, &loaded.base_dir)?;
     for error in &errors {
         anstream::eprintln!("{}", plain::text(&error.to_string()));
     }
-    let mut reader =
-        DocumentReader { catalog: &catalog, settings: loaded.settings.procedures, drafts: Vec::new(), failed: 0 };
+    let mut reader = DocumentReader {
+        catalog: &catalog,
+        settings: loaded.settings.procedures.clone(),
+        drafts: Vec::new(),
+        failed: 0,
+    };
     for path in &arguments.paths {
         reader.file(path);
     }
     let DocumentReader { drafts, failed, .. } = reader;
     let all = drafts.len() + failed;
-    let outdated = runtime()?.block_on(store(&drafts, arguments, config))?;
+    let outdated = runtime()?.block_on(store(&drafts, arguments, &loaded))?;
     if outdated > 0 {
         return Err(ImportFailure::Outdated(outdated).into());
     }
@@ -148,40 +151,51 @@ fn known_tool<'a>(toolset: &'a Toolset, operation: &'a Operation) -> ProcedureTo
 
 /// Stores the drafts as procedures with their documents as evidence. Returns the number of procedures that another
 /// process changed meanwhile.
-async fn store(
-    drafts: &[ReadDraft],
-    arguments: &ImportArguments,
-    config: Option<PathBuf>,
-) -> Result<usize, Box<dyn std::error::Error + Send + Sync>> {
-    let MemoryStore { store, settings } = MemoryStore::open(config).await?;
-    let (known, seen) = all_procedures(store.procedures()).await?;
-    let mut known: Vec<Arc<Procedure>> = known.into_iter().map(Arc::new).collect();
-    let (mut changed, mut new, mut joined): (Vec<Procedure>, usize, usize) = (Vec::new(), 0, 0);
-    let now = Timestamp::now();
-    for ReadDraft { draft, source } in drafts {
-        let source = Some(source.clone());
-        let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at: now };
-        let procedure = match merge_draft(&known, draft, evidence, &arguments.scope, now, &settings.procedures) {
-            LearnOutcome::New(procedure) => {
-                new += 1;
-                procedure
-            }
-            LearnOutcome::Confirmed(procedure) => {
-                joined += 1;
-                procedure
-            }
-            LearnOutcome::Unchanged => continue,
-        };
-        known.retain(|other| other.id != procedure.id);
-        changed.retain(|other: &Procedure| other.id != procedure.id);
-        known.push(Arc::new(procedure.clone()));
-        changed.push(procedure);
+async fn store(drafts: &[ReadDraft], arguments: &ImportArguments, loaded: &LoadedConfig) -> Result<usize, VerbError> {
+    with_store(loaded, async |store| {
+        let (known, seen) = all_procedures(store).await?;
+        let mut known: Vec<Arc<Procedure>> = known.into_iter().map(Arc::new).collect();
+        let (mut changed, mut new, mut joined): (Vec<Procedure>, usize, usize) = (Vec::new(), 0, 0);
+        let now = Timestamp::now();
+        for ReadDraft { draft, source } in drafts {
+            let source = Some(source.clone());
+            let evidence = Evidence { kind: EvidenceKind::Operator, trace: None, session: None, source, at: now };
+            let settings = &loaded.settings.procedures;
+            let procedure = match merge_draft(&known, draft, evidence, &arguments.scope, now, settings) {
+                LearnOutcome::New(procedure) => {
+                    new += 1;
+                    procedure
+                }
+                LearnOutcome::Confirmed(procedure) => {
+                    joined += 1;
+                    procedure
+                }
+                LearnOutcome::Unchanged => continue,
+            };
+            known.retain(|other| other.id != procedure.id);
+            changed.retain(|other: &Procedure| other.id != procedure.id);
+            known.push(Arc::new(procedure.clone()));
+            changed.push(procedure);
+        }
+        let mut outdated = 0;
+        if !arguments.dry_run && !changed.is_empty() {
+            outdated = Procedures::put(store.procedures(), &changed, seen).await?.outdated.len();
+        }
+        anstream::eprintln!("{} workflows read, {new} new procedures, {joined} known procedures changed", drafts.len());
+        Ok(outdated)
+    })
+    .await
+}
+
+/// Returns all procedures, and the revision up to which they were read.
+pub(super) async fn all_procedures(store: &Store) -> Result<(Vec<Procedure>, Revision), StoreError> {
+    let (mut all, mut after): (Vec<Procedure>, Revision) = (Vec::new(), 0);
+    loop {
+        let changes = store.procedures().changed(after, MAX_PAGE).await?;
+        all.extend(changes.changed);
+        after = changes.upto;
+        if !changes.more {
+            return Ok((all, after));
+        }
     }
-    let mut outdated = 0;
-    if !arguments.dry_run && !changed.is_empty() {
-        outdated = Procedures::put(store.procedures(), &changed, seen).await?.outdated.len();
-    }
-    store.close().await;
-    anstream::eprintln!("{} workflows read, {new} new procedures, {joined} known procedures changed", drafts.len());
-    Ok(outdated)
 }

@@ -6,14 +6,12 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 
 use super::errors::VerbResult;
-use super::memory_store::all_items;
-use super::output::{out, outln};
-use super::plain;
-use super::setup::{load_config, runtime};
+use super::output::{outln, print_list};
+use super::setup::{all_items, load_config, runtime, with_store};
 use super::shared_arguments::OutputFormat;
 use super::table::{Column, TextTable};
 use callwright_knowledge::representation::{RepresentationFile, shared_classifier_id, shared_id};
-use callwright_store::{MemoryFilter, Representations, Store};
+use callwright_store::{MemoryFilter, Representations};
 use callwright_types::representation::SharedRepresentation;
 
 /// Arguments of `representations`.
@@ -58,47 +56,37 @@ enum RepresentationsAction {
     },
 }
 
-pub(super) fn run(arguments: RepresentationsArguments) -> VerbResult {
-    runtime()?.block_on(act(arguments))
-}
-
-async fn act(RepresentationsArguments { action, config: file }: RepresentationsArguments) -> VerbResult {
+pub(super) fn run(RepresentationsArguments { action, config: file }: RepresentationsArguments) -> VerbResult {
     let loaded = load_config(file)?;
-    let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
-    let representations = store.representations();
-    let done = match action {
-        RepresentationsAction::List { toolset, format } => list(representations, toolset, format).await,
-        RepresentationsAction::Put { files } => put(representations, &files).await,
-        RepresentationsAction::Rm { toolset, classifier, tools } => {
-            let toolset = toolset.as_deref();
-            let mut ids: Vec<String> = tools.iter().map(|tool| shared_id(toolset, tool)).collect();
-            ids.extend(classifier.then(|| shared_classifier_id(toolset)));
-            remove(representations, &ids).await
-        }
-    };
-    store.close().await;
-    done
-}
-
-async fn list(representations: &Representations, toolset: Option<String>, format: OutputFormat) -> VerbResult {
-    let mut shared = all_items(representations, MemoryFilter { toolset, ..MemoryFilter::default() }).await?;
-    shared.sort_by(|one, other| (&one.toolset, &one.tool).cmp(&(&other.toolset, &other.tool)));
-    match format {
-        OutputFormat::Json => {
-            for one in &shared {
-                outln!("{}", plain::json(callwright_common::json::raw(one).get().to_owned()));
+    runtime()?.block_on(with_store(&loaded, async |store| {
+        let representations = store.representations();
+        match action {
+            RepresentationsAction::List { toolset, format } => {
+                let filter = MemoryFilter { toolset, ..MemoryFilter::default() };
+                let mut shared = all_items(representations, filter).await?;
+                shared.sort_by(|one, other| (&one.toolset, &one.tool).cmp(&(&other.toolset, &other.tool)));
+                print_list(&shared, format, "no shared representations", table);
+            }
+            RepresentationsAction::Put { files } => put(representations, &files).await?,
+            RepresentationsAction::Rm { toolset, classifier, tools } => {
+                let toolset = toolset.as_deref();
+                let mut ids: Vec<String> = tools.iter().map(|tool| shared_id(toolset, tool)).collect();
+                ids.extend(classifier.then(|| shared_classifier_id(toolset)));
+                let gone = representations.remove(&ids).await?;
+                outln!("{gone} removed");
+                let absent = ids.len() as u64 - gone;
+                if absent > 0 {
+                    let message = "of these are not shared; see `callwright representations list`";
+                    return Err(format!("{absent} {message}").into());
+                }
             }
         }
-        OutputFormat::Text if shared.is_empty() => outln!("no shared representations"),
-        OutputFormat::Text => out!("{}", table(&shared)),
-    }
-    Ok(())
+        Ok(())
+    }))
 }
 
-fn table(shared: &[SharedRepresentation]) -> String {
-    let toolset = width(shared.iter().map(toolset_name).chain(["TOOLSET"]));
-    let tool = width(shared.iter().map(|one| one.tool.as_str()).chain(["(classifier)"]));
-    let columns = [toolset, tool, 8].map(Column::Left);
+fn table(shared: &[SharedRepresentation]) -> TextTable {
+    let columns = [0, 12, 8].map(Column::Left);
     let mut table = TextTable::new([&columns[..], &[Column::Rest]].concat());
     table.header("TOOLSET", &["TOOL", "PATTERNS", "UPDATED"]);
     for one in shared {
@@ -107,17 +95,9 @@ fn table(shared: &[SharedRepresentation]) -> String {
             Some(_) => ("(classifier)", "-".to_owned()),
             None => (one.tool.as_str(), one.patterns.as_array().map_or(0, Vec::len).to_string()),
         };
-        table.row(toolset_name(one), &[tool, &patterns, &updated]);
+        table.row(one.toolset.as_deref().unwrap_or("(clients)"), &[tool, &patterns, &updated]);
     }
-    table.into_text()
-}
-
-fn width<'a>(texts: impl Iterator<Item = &'a str>) -> usize {
-    texts.map(|text| text.chars().count()).max().unwrap_or_default()
-}
-
-fn toolset_name(one: &SharedRepresentation) -> &str {
-    one.toolset.as_deref().unwrap_or("(clients)")
+    table
 }
 
 async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult {
@@ -132,13 +112,4 @@ async fn put(representations: &Representations, files: &[PathBuf]) -> VerbResult
     let classifiers = shared.iter().filter(|shared| shared.classifier.is_some()).count();
     outln!("{} tools and {classifiers} classifiers shared", shared.len() - classifiers);
     Ok(())
-}
-
-async fn remove(representations: &Representations, ids: &[String]) -> VerbResult {
-    let gone = representations.remove(ids).await?;
-    outln!("{gone} removed");
-    match ids.len() as u64 - gone {
-        0 => Ok(()),
-        absent => Err(format!("{absent} of these are not shared; see `callwright representations list`").into()),
-    }
 }

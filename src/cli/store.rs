@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
+use tokio::runtime::Handle;
 
 use super::errors::{BadLines, VerbResult};
 use super::output::outln;
 use super::progress::answer_lines;
-use super::setup::{load_config, runtime};
+use super::setup::{load_config, runtime, with_store};
 use crate::config::LoadedConfig;
 use callwright_common::digest;
 use callwright_offline as offline;
@@ -56,64 +57,50 @@ enum StoreAction {
     },
 }
 
-/// Hours per day, as retention counts them.
-const DAY_HOURS: i64 = 24;
-
-/// Number of hexadecimal digits of a tenant's hash.
-const TENANT_DIGITS: usize = 64;
-
-pub(super) fn run(arguments: StoreArguments) -> VerbResult {
-    let StoreArguments { action, config: file } = arguments;
+pub(super) fn run(StoreArguments { action, config: file }: StoreArguments) -> VerbResult {
     let loaded = load_config(file)?;
     match action {
-        StoreAction::Export { output } => export(&loaded, &output),
-        StoreAction::Import { input } => import(&loaded, input),
+        StoreAction::Export { output } => transfer(&loaded, |store, runtime| {
+            answer_lines(
+                &output,
+                |progress| offline::export(store, output.clone(), runtime, progress),
+                |summary, _| anstream::eprintln!("{} items exported", summary.items),
+                |summary| BadLines { problems: summary.problems, lines: summary.items + summary.problems },
+            )
+        }),
+        StoreAction::Import { input } => transfer(&loaded, |store, runtime| {
+            answer_lines(
+                // Nothing goes to standard output, so the progress bar may be shown.
+                Path::new(""),
+                |progress| offline::import(store, input, runtime, progress),
+                |summary, _| {
+                    anstream::eprintln!("{} items imported, {} existed already", summary.written, summary.known);
+                },
+                |summary| BadLines { problems: summary.problems, lines: summary.lines },
+            )
+        }),
         StoreAction::Delete { key, session, older_than } => delete(&loaded, &key, session, older_than),
     }
 }
 
-fn export(loaded: &LoadedConfig, output: &Path) -> VerbResult {
+/// Runs a transfer, which waits for the store on a thread that is none of the runtime's.
+fn transfer(loaded: &LoadedConfig, work: impl FnOnce(&Store, &Handle) -> VerbResult) -> VerbResult {
     let runtime = runtime()?;
     let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
-    let result = answer_lines(
-        output,
-        |progress| offline::export(&store, output.to_owned(), runtime.handle(), progress),
-        |summary, _| anstream::eprintln!("{} items exported", summary.items),
-        |summary| BadLines { problems: summary.problems, lines: summary.items + summary.problems },
-    );
-    runtime.block_on(store.close());
-    result
-}
-
-fn import(loaded: &LoadedConfig, input: PathBuf) -> VerbResult {
-    let runtime = runtime()?;
-    let store = runtime.block_on(Store::open_beside(&loaded.settings.store, &loaded.base_dir))?;
-    let result = answer_lines(
-        // Nothing goes to standard output, so the progress bar may be shown.
-        Path::new(""),
-        |progress| offline::import(&store, input, runtime.handle(), progress),
-        |summary, _| anstream::eprintln!("{} items imported, {} existed already", summary.written, summary.known),
-        |summary| BadLines { problems: summary.problems, lines: summary.lines },
-    );
+    let result = work(&store, runtime.handle());
     runtime.block_on(store.close());
     result
 }
 
 fn delete(loaded: &LoadedConfig, keys: &[String], sessions: Vec<String>, older_than: Option<u32>) -> VerbResult {
-    let age = older_than.map(|days| SignedDuration::from_hours(i64::from(days) * DAY_HOURS));
+    let age = older_than.map(|days| SignedDuration::from_hours(i64::from(days) * 24));
     let before = age.map(|age| Timestamp::now().checked_sub(age)).transpose()?;
     let deletion = Deletion { tenants: keys.iter().flat_map(|key| tenants(key)).collect(), sessions, before };
-    let (taken, deleted) = runtime()?.block_on(async {
-        let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
-        let done = async {
-            // Traces spilled on disk would otherwise reach the store later and remain there.
-            let taken = store.recover_traces(&loaded.settings.store, &loaded.base_dir).await?;
-            store.delete(&deletion).await.map(|deleted| (taken, deleted))
-        }
-        .await;
-        store.close().await;
-        done
-    })?;
+    let (taken, deleted) = runtime()?.block_on(with_store(loaded, async |store| {
+        // Traces spilled on disk would otherwise reach the store later and remain there.
+        let taken = store.recover_traces(&loaded.settings.store, &loaded.base_dir).await?;
+        Ok((taken, store.delete(&deletion).await?))
+    }))?;
     print(taken);
     let DeletionCounts { traces, feedback, turn_state, lessons, procedures, representations, samples } = deleted;
     outln!("{traces} traces, {feedback} verdicts and {turn_state} rows of turn state deleted");
@@ -141,7 +128,8 @@ fn print(RecoveredTraces { traces, lost, held }: RecoveredTraces) {
 
 /// Returns the tenant hashes of a client with this key; the header field in which the client sends it is unknown.
 fn tenants(key: &str) -> Vec<String> {
-    if key.len() == TENANT_DIGITS && key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    // Tenants are SHA-256 hashes in hexadecimal digits.
+    if key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return vec![key.to_ascii_lowercase()];
     }
     if key.starts_with(ids::KEY_ID) {

@@ -4,7 +4,10 @@ use anstyle::Style;
 
 use super::plain;
 
-/// Alignment and width of a column.
+/// Maximum number of rows shown of a long table; `--format json` or a file has all.
+pub(super) const SHOWN_ROWS: usize = 20;
+
+/// Alignment and width of a column. A column of the first kinds is as wide as its longest cell, or wider.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Column {
     /// Left-aligned first column; longer texts are cut.
@@ -24,48 +27,84 @@ const GAP: &str = "  ";
 #[derive(Debug)]
 pub(super) struct TextTable {
     columns: Vec<Column>,
-    text: String,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug)]
+enum Line {
+    Header(Vec<String>),
+    Row(Vec<String>),
+    /// The program's own text.
+    Text(String),
 }
 
 impl TextTable {
     pub(super) fn new(columns: impl Into<Vec<Column>>) -> Self {
-        Self { columns: columns.into(), text: String::new() }
+        Self { columns: columns.into(), lines: Vec::new() }
     }
 
     /// Appends a row; a row may have fewer cells than there are columns.
     pub(super) fn row(&mut self, name: &str, cells: &[impl AsRef<str>]) {
-        let cells = std::iter::once(name).chain(cells.iter().map(AsRef::as_ref));
+        let row = self.cells(name, cells);
+        self.lines.push(Line::Row(row));
+    }
+
+    /// Appends the header line.
+    pub(super) fn header(&mut self, name: &str, cells: &[&str]) {
+        let header = self.cells(name, cells);
+        self.lines.push(Line::Header(header));
+    }
+
+    /// Appends a line of the program's own text.
+    pub(super) fn line(&mut self, line: &str) {
+        self.lines.push(Line::Text(line.to_owned()));
+    }
+
+    /// Returns the cells of a row, and widens the columns that need it.
+    fn cells(&mut self, name: &str, cells: &[impl AsRef<str>]) -> Vec<String> {
+        let cells = std::iter::once(name).chain(cells.iter().map(AsRef::as_ref)).map(plain::text);
+        let cells: Vec<String> = cells.collect();
+        for (column, cell) in self.columns.iter_mut().zip(&cells) {
+            if let Column::Left(width) = column {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        cells
+    }
+
+    pub(super) fn into_text(self) -> String {
+        let style = Style::new().bold();
+        let mut text = String::new();
+        for line in &self.lines {
+            text.push_str(&match line {
+                Line::Header(cells) => format!("{style}{}{style:#}", self.aligned(cells).trim_end()),
+                Line::Row(cells) => self.aligned(cells),
+                Line::Text(line) => line.clone(),
+            });
+            text.push('\n');
+        }
+        text
+    }
+
+    fn aligned(&self, cells: &[String]) -> String {
+        let mut text = String::new();
         for (number, (column, cell)) in self.columns.iter().zip(cells).enumerate() {
-            let cell = plain::text(cell);
             let gap = if number == 0 { "" } else { GAP };
-            self.text.push_str(&match *column {
-                Column::Cut(width) => format!("{:<width$}", cut(cell, width)),
+            text.push_str(&match *column {
+                Column::Cut(width) => format!("{:<width$}", cut(cell.clone(), width)),
                 Column::Left(width) => format!("{gap}{cell:<width$}"),
                 Column::Right(width) => format!("{cell:>width$}"),
                 Column::Rest => format!("{gap}{cell}"),
             });
         }
-        self.text.push('\n');
+        text
     }
+}
 
-    /// Appends the header line.
-    pub(super) fn header(&mut self, name: &str, cells: &[&str]) {
-        let style = Style::new().bold();
-        let start = self.text.len();
-        self.row(name, cells);
-        let line = self.text.split_off(start);
-        self.text.push_str(&format!("{style}{}{style:#}\n", line.trim_end()));
-    }
-
-    /// Appends a line of the program's own text.
-    pub(super) fn line(&mut self, line: &str) {
-        self.text.push_str(line);
-        self.text.push('\n');
-    }
-
-    pub(super) fn into_text(self) -> String {
-        self.text
-    }
+/// Returns the beginning of a text for the last column of a list of what was learned.
+pub(super) fn beginning(text: &str, is_retired: bool) -> String {
+    let beginning: String = text.chars().take(80).collect();
+    if is_retired { beginning + "  (retired)" } else { beginning }
 }
 
 /// Cuts a text to a width, and marks the cut.

@@ -1,32 +1,30 @@
 //! `callwright traces`: lists, shows, exports and follows the traces of a running proxy.
 
 use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::errors::VerbResult;
-use super::operator::{OperatorClient, OperatorError, Remote, segment, text};
+use super::operator::{OperatorClient, Pages, Query, Remote, Resource, text};
 use super::output::{self, out, outln, print_json};
 use super::plain;
 use super::setup::runtime;
-use super::shared_arguments::OutputFormat;
+use super::shared_arguments::{OutputFormat, value_name};
 use super::table::{Column, TextTable};
 use crate::app;
 use callwright_store::parse_time;
 
-/// Path of the traces on the operator side.
-pub(super) const TRACES: &str = "/admin/traces";
-
-/// Maximum number of traces that the proxy returns per page.
-pub(super) const MAX_PAGE: u32 = 1_000;
+/// The traces on the operator side.
+pub(super) const TRACES: Resource = Resource { path: "/admin/traces", items: "traces", cursor: "cursor" };
 
 /// Number of the newest traces that `tail` compares in each poll.
-const TAIL_PAGE: u32 = 200;
+const TAIL_PAGE: u64 = 200;
 
 /// Maximum number of pages of one poll: a burst of more traces than these is shown in part.
 const TAIL_PAGES: u32 = 10;
@@ -40,15 +38,9 @@ const TAIL_BEGIN: usize = 10;
 /// Time between two queries of `tail`.
 const TAIL_PAUSE: Duration = Duration::from_secs(1);
 
-/// Arguments of `traces`.
-#[derive(Debug, Args)]
-pub(super) struct TracesArguments {
-    #[command(subcommand)]
-    action: TracesAction,
-}
-
+/// Actions of `traces`.
 #[derive(Debug, Subcommand)]
-enum TracesAction {
+pub(super) enum TracesAction {
     /// List traces, newest first.
     List(Remote<ListArguments>),
     /// Show one trace: what the model called, what was found, repaired and sent back, and what tool APIs answered.
@@ -60,7 +52,7 @@ enum TracesAction {
 }
 
 #[derive(Debug, Args)]
-struct ListArguments {
+pub(super) struct ListArguments {
     #[command(flatten)]
     filter: FilterArguments,
     /// Maximum number of traces; 0: all.
@@ -72,7 +64,7 @@ struct ListArguments {
 }
 
 #[derive(Debug, Args)]
-struct ShowArguments {
+pub(super) struct ShowArguments {
     /// Id of the trace: the response header `x-callwright-trace`.
     id: String,
     /// `text` for people, `json` as stored.
@@ -81,7 +73,7 @@ struct ShowArguments {
 }
 
 #[derive(Debug, Args)]
-struct ExportArguments {
+pub(super) struct ExportArguments {
     #[command(flatten)]
     filter: FilterArguments,
     /// Maximum number of traces; 0: all.
@@ -93,7 +85,7 @@ struct ExportArguments {
 }
 
 #[derive(Debug, Args)]
-struct TailArguments {
+pub(super) struct TailArguments {
     #[command(flatten)]
     filter: FilterArguments,
     /// `text` as a table for people, `json` as one object per line.
@@ -103,7 +95,7 @@ struct TailArguments {
 
 /// Filter of traces: all given options must match.
 #[derive(Debug, Args)]
-struct FilterArguments {
+pub(super) struct FilterArguments {
     /// Only turns with this verdict.
     #[arg(long, value_name = "VERDICT")]
     verdict: Option<String>,
@@ -144,43 +136,49 @@ fn time(text: &str) -> Result<Timestamp, String> {
 }
 
 impl FilterArguments {
-    fn query(&self) -> Vec<(&'static str, String)> {
-        let texts = [
-            ("verdict", &self.verdict),
-            ("model", &self.model),
-            ("session", &self.session),
-            ("policy", &self.policy),
-            ("key", &self.key),
-            ("mode", &self.mode),
-            ("tool", &self.tool),
-            ("finding", &self.finding),
+    fn into_query(self) -> Query {
+        let fields = [
+            ("verdict", self.verdict),
+            ("model", self.model),
+            ("session", self.session),
+            ("policy", self.policy),
+            ("key", self.key),
+            ("mode", self.mode),
+            ("status", self.status.map(|status| status.to_string())),
+            ("tool", self.tool),
+            ("finding", self.finding),
+            ("since", self.since.map(|time| time.to_string())),
+            ("until", self.until.map(|time| time.to_string())),
         ];
-        let texts = texts.into_iter().filter_map(|(name, value)| Some((name, value.clone()?)));
-        let times = [("since", self.since), ("until", self.until)];
-        let times = times.into_iter().filter_map(|(name, time)| Some((name, time?.to_string())));
-        texts.chain(times).chain(self.status.map(|status| ("status", status.to_string()))).collect()
+        fields.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 }
 
-pub(super) fn run(TracesArguments { action }: TracesArguments) -> VerbResult {
+pub(super) fn run(action: TracesAction) -> VerbResult {
     runtime()?.block_on(async {
         match action {
             TracesAction::List(list) => {
                 let (client, ListArguments { filter, limit, format }) = list.connect()?;
-                self::list(&client, &filter, limit, format).await
+                self::list(Pages::new(&client, TRACES, filter.into_query(), limit), format).await
             }
             TracesAction::Show(show) => {
                 let (client, ShowArguments { id, format }) = show.connect()?;
-                self::show(&client, &id, format).await
+                let query = [("format", value_name(format))];
+                let text = client.text(&TRACES.item(&id), &query).await?;
+                match format {
+                    OutputFormat::Json => outln!("{}", plain::json(text)),
+                    OutputFormat::Text => outln!("{}", plain::lines(text.trim_end())),
+                }
+                Ok(())
             }
             TracesAction::Export(export) => {
                 let (client, ExportArguments { filter, limit, out }) = export.connect()?;
-                self::export(&client, &filter, limit, &out).await
+                self::export(&client, Pages::new(&client, TRACES, filter.into_query(), limit), &out).await
             }
             TracesAction::Tail(tail) => {
                 let (client, TailArguments { filter, format }) = tail.connect()?;
                 tokio::select! {
-                    done = self::tail(&client, &filter, format) => done,
+                    done = self::tail(&client, &filter.into_query(), format) => done,
                     _ = app::termination_requested() => Ok(()),
                 }
             }
@@ -188,48 +186,7 @@ pub(super) fn run(TracesArguments { action }: TracesArguments) -> VerbResult {
     })
 }
 
-/// Page of traces.
-#[derive(Deserialize)]
-pub(super) struct Page {
-    pub(super) traces: Vec<Value>,
-    pub(super) next: Option<String>,
-}
-
-/// The pages of a list, newest first.
-struct Pages<'a> {
-    client: &'a OperatorClient,
-    query: Vec<(&'static str, String)>,
-    cursor: Option<String>,
-    /// Number of traces that may follow; `None`: any.
-    left: Option<u64>,
-    is_done: bool,
-}
-
-impl<'a> Pages<'a> {
-    fn new(client: &'a OperatorClient, filter: &FilterArguments, limit: u64) -> Self {
-        let left = (limit > 0).then_some(limit);
-        Self { client, query: filter.query(), cursor: None, left, is_done: false }
-    }
-
-    /// Returns the next traces; none at the end.
-    async fn next(&mut self) -> Result<Vec<Value>, OperatorError> {
-        if self.is_done {
-            return Ok(Vec::new());
-        }
-        let count = self.left.map_or(MAX_PAGE, |left| u32::try_from(left).unwrap_or(MAX_PAGE).min(MAX_PAGE));
-        let mut query = self.query.clone();
-        query.push(("limit", count.to_string()));
-        query.extend(self.cursor.take().map(|cursor| ("cursor", cursor)));
-        let Page { traces, next } = self.client.get(TRACES, &query).await?;
-        self.left = self.left.map(|left| left.saturating_sub(traces.len() as u64));
-        self.is_done = next.is_none() || traces.is_empty() || self.left == Some(0);
-        self.cursor = next;
-        Ok(traces)
-    }
-}
-
-async fn list(client: &OperatorClient, filter: &FilterArguments, limit: u64, format: OutputFormat) -> VerbResult {
-    let mut pages = Pages::new(client, filter, limit);
+async fn list(mut pages: Pages<'_>, format: OutputFormat) -> VerbResult {
     let mut is_first = true;
     loop {
         let traces = pages.next().await?;
@@ -258,52 +215,31 @@ fn print(traces: &[Value], format: OutputFormat, is_first: bool) {
         table.header("TIME", &["TRACE", "VERDICT", "STATUS", "MS", "MODEL", "POLICY", "SESSION"]);
     }
     for trace in traces {
-        let started: Option<Timestamp> =
-            trace.get("started_at").and_then(Value::as_str).and_then(|time| time.parse().ok());
-        let status = trace.get("status").map_or_else(|| "-".to_owned(), Value::to_string);
+        let started = text(trace, "started_at").parse::<Timestamp>();
         let duration = trace.get("duration_ms").and_then(Value::as_f64).unwrap_or_default();
+        let [id, verdict, status, model, policy, session] =
+            ["id", "verdict", "status", "model", "policy", "session"].map(|name| text(trace, name));
         table.row(
-            &started.map_or_else(|| "-".to_owned(), |time| format!("{time:.0}")),
-            &[
-                text(trace, "id"),
-                text(trace, "verdict"),
-                status,
-                format!("{duration:.0}"),
-                text(trace, "model"),
-                text(trace, "policy"),
-                text(trace, "session"),
-            ],
+            &started.map_or_else(|_| "-".to_owned(), |time| format!("{time:.0}")),
+            &[id, verdict, status, format!("{duration:.0}"), model, policy, session],
         );
     }
     out!("{}", table.into_text());
 }
 
-async fn show(client: &OperatorClient, id: &str, format: OutputFormat) -> VerbResult {
-    let name = if format == OutputFormat::Json { "json" } else { "text" };
-    let text = client.text(&format!("{TRACES}/{}", segment(id)), &[("format", name.to_owned())]).await?;
-    match format {
-        OutputFormat::Json => outln!("{}", plain::json(text)),
-        OutputFormat::Text => outln!("{}", plain::lines(text.trim_end())),
-    }
-    Ok(())
-}
-
-async fn export(client: &OperatorClient, filter: &FilterArguments, limit: u64, file: &Path) -> VerbResult {
-    use std::io::Write as _;
-    let to_file = file != Path::new("-");
-    let mut sink = if to_file {
-        Some(std::io::BufWriter::new(std::fs::File::create(file).map_err(|error| unwritable(file, &error))?))
-    } else {
-        None
+async fn export(client: &OperatorClient, mut pages: Pages<'_>, file: &Path) -> VerbResult {
+    let mut sink = match file == Path::new("-") {
+        true => None,
+        false => Some(BufWriter::new(File::create(file).map_err(|error| unwritable(file, &error))?)),
     };
-    let (mut pages, mut count) = (Pages::new(client, filter, limit), 0_u64);
+    let mut count = 0_u64;
     loop {
         let traces = pages.next().await?;
         if traces.is_empty() || output::is_closed() {
             break;
         }
-        for id in traces.iter().filter_map(|trace| trace.get("id").and_then(Value::as_str)) {
-            let trace: Value = client.get(&format!("{TRACES}/{}", segment(id)), &[]).await?;
+        for row in traces {
+            let trace: Value = client.get(&TRACES.item(&text(&row, "id")), &[]).await?;
             match &mut sink {
                 Some(sink) => writeln!(sink, "{trace}").map_err(|error| unwritable(file, &error))?,
                 None => print_json(&trace),
@@ -347,7 +283,7 @@ impl SeenIds {
 
 /// Polls the newest traces, because a trace is stored after its turn and a long turn arrived earlier than those before
 /// it.
-async fn tail(client: &OperatorClient, filter: &FilterArguments, format: OutputFormat) -> VerbResult {
+async fn tail(client: &OperatorClient, filter: &Query, format: OutputFormat) -> VerbResult {
     let mut seen = SeenIds::default();
     let mut is_first = true;
     loop {
@@ -370,26 +306,21 @@ async fn tail(client: &OperatorClient, filter: &FilterArguments, format: OutputF
 /// Returns the traces that were not seen before, newest first.
 async fn news(
     client: &OperatorClient,
-    filter: &FilterArguments,
+    filter: &Query,
     seen: &mut SeenIds,
     is_first: bool,
-) -> Result<Vec<Value>, OperatorError> {
-    let (mut new, mut cursor) = (Vec::new(), None);
+) -> Result<Vec<Value>, String> {
+    let mut pages = Pages::new(client, TRACES, filter.clone(), 0);
+    pages.page = TAIL_PAGE;
+    let mut new = Vec::new();
     for _ in 0..TAIL_PAGES {
-        let mut query = filter.query();
-        query.push(("limit", TAIL_PAGE.to_string()));
-        query.extend(cursor.take().map(|cursor| ("cursor", cursor)));
-        let Page { traces, next } = client.get(TRACES, &query).await?;
-        let all = traces.len();
-        let unseen =
-            traces.into_iter().filter(|trace| trace.get("id").and_then(Value::as_str).is_some_and(|id| seen.add(id)));
-        let found = new.len();
-        new.extend(unseen);
+        let traces = pages.next().await?;
+        let all = new.len() + traces.len();
+        new.extend(traces.into_iter().filter(|trace| seen.add(&text(trace, "id"))));
         // A page with a known trace is followed by known ones.
-        if is_first || new.len() - found < all || next.is_none() {
+        if is_first || new.len() < all || pages.is_done {
             break;
         }
-        cursor = next;
     }
     Ok(new)
 }

@@ -5,19 +5,13 @@ mod outcome;
 mod procedures;
 mod representations;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 
 use super::errors::VerbResult;
 
-/// Arguments of `learn`.
-#[derive(Debug, Args)]
-pub(super) struct LearnArguments {
-    #[command(subcommand)]
-    verb: LearnVerb,
-}
-
+/// Actions of `learn`.
 #[derive(Debug, Subcommand)]
-enum LearnVerb {
+pub(super) enum LearnAction {
     /// Learn patterns of requests for each tool, and write them to an editable file. Exit status 1 if a line could not
     /// be used.
     Representations(Box<representations::LearnRepresentationsArguments>),
@@ -28,10 +22,10 @@ enum LearnVerb {
     Procedures(procedures::LearnProceduresArguments),
 }
 
-pub(super) fn run(arguments: LearnArguments) -> VerbResult {
-    match arguments.verb {
-        LearnVerb::Representations(arguments) => representations::run(&arguments),
-        LearnVerb::Notes(arguments) => notes::run(&arguments),
-        LearnVerb::Procedures(arguments) => procedures::run(&arguments),
+pub(super) fn run(action: LearnAction) -> VerbResult {
+    match action {
+        LearnAction::Representations(arguments) => representations::run(&arguments),
+        LearnAction::Notes(arguments) => notes::run(&arguments),
+        LearnAction::Procedures(arguments) => procedures::run(&arguments),
     }
 }

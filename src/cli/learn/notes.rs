@@ -23,7 +23,7 @@ const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60
 /// Arguments of `learn notes`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct LearnNotesArguments {
+pub(in crate::cli) struct LearnNotesArguments {
     /// JSON Lines {"question","answer"}: questions to learn from. `-` is standard input.
     #[arg(long, value_name = "FILE")]
     train: Option<PathBuf>,

@@ -7,9 +7,9 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::cli::errors::{BadLines, VerbResult};
-use crate::cli::memory_store::{MemoryStore, all_procedures};
+use crate::cli::procedures_import::all_procedures;
 use crate::cli::progress::ProgressPrinter;
-use crate::cli::setup::runtime;
+use crate::cli::setup::{load_config, runtime, with_store};
 use callwright_knowledge::procedures::{ProcedureStore, StoredProcedure};
 use callwright_offline::learning::{Gathering, GatheringCounts, TurnJudgement};
 use callwright_offline::{LinesRead, each_trace};
@@ -58,34 +58,37 @@ pub(super) fn run(arguments: &LearnProceduresArguments) -> VerbResult {
 }
 
 async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
-    let MemoryStore { store, settings } = MemoryStore::open(arguments.config.clone()).await?;
-    let (known, seen) = all_procedures(store.procedures()).await?;
-    let known = known.into_iter().map(|procedure| StoredProcedure { procedure: Arc::new(procedure), vector: None });
-    let library = Arc::new(ProcedureStore::new(known, settings.procedures));
-    let mut gathering = Gathering::new(library, settings.learning, Timestamp::now());
-    let mut lines = LinesRead::default();
-    match &arguments.traces {
-        Some(file) => {
-            let judgement =
-                if arguments.vouched { TurnJudgement::Right(EvidenceKind::Operator) } else { TurnJudgement::None };
-            lines = each_trace(file, &mut |trace| gathering.turn(trace, judgement), &ProgressPrinter::new(false))?;
+    let loaded = load_config(arguments.config.clone())?;
+    let settings = loaded.settings.clone();
+    let (gathered, outdated, LinesRead { problems, lines, .. }) = with_store(&loaded, async |store| {
+        let (known, seen) = all_procedures(store).await?;
+        let known = known.into_iter().map(|procedure| StoredProcedure { procedure: Arc::new(procedure), vector: None });
+        let library = Arc::new(ProcedureStore::new(known, settings.procedures));
+        let mut gathering = Gathering::new(library, settings.learning, Timestamp::now());
+        let mut lines = LinesRead::default();
+        match &arguments.traces {
+            Some(file) => {
+                let judgement =
+                    if arguments.vouched { TurnJudgement::Right(EvidenceKind::Operator) } else { TurnJudgement::None };
+                lines = each_trace(file, &mut |trace| gathering.turn(trace, judgement), &ProgressPrinter::new(false))?;
+            }
+            None => from_store(store, &mut gathering).await?,
         }
-        None => from_store(&store, &mut gathering).await?,
-    }
-    let (changed, gathered) = gathering.finish();
-    let outdated = if arguments.dry_run || changed.is_empty() {
-        Vec::new()
-    } else {
-        Procedures::put(store.procedures(), &changed, seen).await?.outdated
-    };
-    store.close().await;
-    print(&gathered);
-    if !outdated.is_empty() {
-        return Err(Outdated(outdated.len()).into());
-    }
-    match lines {
-        LinesRead { problems: 0, .. } => Ok(()),
-        LinesRead { problems, lines } => Err(BadLines { problems, lines }.into()),
+        let (changed, gathered) = gathering.finish();
+        let mut outdated = 0;
+        if !arguments.dry_run && !changed.is_empty() {
+            outdated = Procedures::put(store.procedures(), &changed, seen).await?.outdated.len();
+        }
+        Ok((gathered, outdated, lines))
+    })
+    .await?;
+    let GatheringCounts { turns, workflows, unverified, new, joined } = gathered;
+    anstream::eprintln!("{turns} turns, {workflows} with several connected calls, {unverified} of them not verified");
+    anstream::eprintln!("{new} new procedures, {joined} known procedures changed");
+    match (outdated, problems) {
+        (0, 0) => Ok(()),
+        (0, _) => Err(BadLines { problems, lines }.into()),
+        _ => Err(Outdated(outdated).into()),
     }
 }
 
@@ -112,10 +115,4 @@ async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), call
         }
         after = learnable.upto;
     }
-}
-
-fn print(gathered: &GatheringCounts) {
-    let GatheringCounts { turns, workflows, unverified, new, joined } = gathered;
-    anstream::eprintln!("{turns} turns, {workflows} with several connected calls, {unverified} of them not verified");
-    anstream::eprintln!("{new} new procedures, {joined} known procedures changed");
 }

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
-use crate::cli::errors::{BadLines, NothingLearned, VerbResult};
-use crate::cli::memory_store::all_items;
+use crate::cli::errors::{BadLines, NothingLearned, VerbError, VerbResult};
 use crate::cli::progress::ProgressPrinter;
-use crate::cli::setup::{load_config, runtime, threads};
+use crate::cli::setup::{all_items, load_config, runtime, threads, with_store};
 use crate::cli::shared_arguments::{EmbeddingArguments, ModelArguments};
 use crate::config::ConfigError;
 use crate::keys::PriceSettings;
@@ -21,20 +20,14 @@ use callwright_knowledge::representation::{
 };
 use callwright_offline::{LearnFiles, LearnInputs, LearnRun, Report, StoredInputs, grouped, learn};
 use callwright_search::embedding::{self, BuildError, Embedder, built_in};
-use callwright_store::{MemoryFilter, Store, StoreError};
+use callwright_store::MemoryFilter;
 use callwright_types::Cost;
 use callwright_types::memory::ToolSample;
-
-/// Value of `--from-store` that means the scopes of all clients.
-const ALL_SCOPES: &str = "all";
-
-/// Number of tokens that a price is for.
-const TOKENS_PER_PRICE: f64 = 1e6;
 
 /// Arguments of `learn representations`.
 #[derive(Debug, Args)]
 #[command(after_long_help = LINES)]
-pub(super) struct LearnRepresentationsArguments {
+pub(in crate::cli) struct LearnRepresentationsArguments {
     /// JSON Lines {"name","description","parameters"?}: the tools.
     #[arg(long, value_name = "FILE")]
     tools: PathBuf,
@@ -221,7 +214,7 @@ fn share(text: &str) -> Result<f32, String> {
 
 impl LearnRepresentationsArguments {
     /// Builds the client of the model, if one is used.
-    fn model(&self) -> Result<Option<Arc<LearnerModel>>, Box<dyn std::error::Error + Send + Sync>> {
+    fn model(&self) -> Result<Option<Arc<LearnerModel>>, VerbError> {
         let asking = &self.asking;
         if self.proposer != ProposerKind::Llm && self.selector != SelectorKind::Llm {
             return Ok(None);
@@ -240,43 +233,31 @@ impl LearnRepresentationsArguments {
     }
 
     /// Reads the stored representations and samples for the run.
-    async fn stored(&self) -> Result<StoredInputs, Box<dyn std::error::Error + Send + Sync>> {
+    async fn stored(&self) -> Result<StoredInputs, VerbError> {
         if self.from_store.is_empty() {
             return Ok(StoredInputs::default());
         }
-        let store = self.store().await?;
-        let filter = MemoryFilter { toolset: self.toolset.clone(), ..MemoryFilter::default() };
-        let representations = all_items(store.representations(), filter).await;
-        let samples = self.samples(&store).await;
-        store.close().await;
-        Ok(StoredInputs { representations: representations?, samples: samples? })
-    }
-
-    async fn samples(&self, store: &Store) -> Result<Vec<ToolSample>, StoreError> {
-        let mut samples = all_items(store.tool_samples(), MemoryFilter::default()).await?;
-        samples
-            .retain(|sample| self.from_store.iter().any(|scope| scope == ALL_SCOPES || scope == sample.scope.as_str()));
-        Ok(samples)
+        let is_named = |scope: &str| self.from_store.iter().any(|named| named == "all" || named == scope);
+        with_store(&load_config(self.asking.of.config.clone())?, async |store| {
+            let filter = MemoryFilter { toolset: self.toolset.clone(), ..MemoryFilter::default() };
+            let representations = all_items(store.representations(), filter).await?;
+            let mut samples: Vec<ToolSample> = all_items(store.tool_samples(), MemoryFilter::default()).await?;
+            samples.retain(|sample| is_named(sample.scope.as_str()));
+            Ok(StoredInputs { representations, samples })
+        })
+        .await
     }
 
     /// Replaces the toolset's representations in the store with the learned ones.
     async fn share(&self, prepared: &LearnInputs) -> VerbResult {
         let (shared, gone) = prepared.to_shared(Timestamp::now())?;
-        let store = self.store().await?;
-        let done = async {
+        with_store(&load_config(self.asking.of.config.clone())?, async |store| {
             store.representations().restore(&shared).await?;
-            store.representations().remove(&gone).await
-        }
-        .await;
-        store.close().await;
-        done?;
+            Ok(store.representations().remove(&gone).await?)
+        })
+        .await?;
         anstream::eprintln!("shared {} tools; list them with `callwright representations list`", shared.len());
         Ok(())
-    }
-
-    async fn store(&self) -> Result<Store, Box<dyn std::error::Error + Send + Sync>> {
-        let loaded = load_config(self.asking.of.config.clone())?;
-        Ok(Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?)
     }
 
     fn run(
@@ -366,7 +347,7 @@ fn amount(cost: &Cost, price: Option<PriceSettings>) -> String {
         format!("{} prompt tokens, {} completion tokens", grouped(cost.prompt_tokens), grouped(cost.completion_tokens));
     let Some(PriceSettings { prompt, completion, .. }) = price else { return tokens };
     let sum = cost.prompt_tokens as f64 * prompt + cost.completion_tokens as f64 * completion;
-    format!("{tokens}, {:.2} at the configured prices", sum / TOKENS_PER_PRICE)
+    format!("{tokens}, {:.2} at the configured prices", sum / 1e6)
 }
 
 fn print(report: &Report, price: Option<PriceSettings>, prepared: &LearnInputs, took: Duration) {

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use tokio::signal::unix::{SignalKind, signal};
 
 use self::client::{Client, Launch, Route};
-use super::errors::{ClientStatus, VerbResult};
+use super::errors::{ClientStatus, VerbError, VerbResult};
 use super::operator::{self, OperatorClient};
 use super::plain;
 use super::quickstart::{Provider, Quickstart};
@@ -117,10 +117,10 @@ enum Proxy {
 }
 
 impl Proxy {
-    async fn find_or_start(loaded: &LoadedConfig) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+    async fn find_or_start(loaded: &LoadedConfig) -> Result<Self, VerbError> {
         let server = &loaded.settings.server;
         if loaded.file.is_some() {
-            let operator = OperatorClient::of_settings(&loaded.settings)?;
+            let operator = OperatorClient::of_settings(&loaded.settings, None)?;
             if operator.text("/admin/traces", &[("limit", "1".to_owned())]).await.is_ok() {
                 let client_url = operator::base_url(server.listen, server.tls.is_on());
                 return Ok(Self::Found { client_url, operator });
@@ -132,7 +132,7 @@ impl Proxy {
         // Only this machine reaches the listeners.
         (settings.server.tls, settings.server.operator_tls) = Default::default();
         let app = App::start(settings.clone(), &loaded.base_dir).await?;
-        let operator = OperatorClient::of_url(app.operator_url(), &settings)?;
+        let operator = OperatorClient::of_settings(&settings, Some(app.operator_url()))?;
         Ok(Self::Started { app: Box::new(app), operator })
     }
 
@@ -153,7 +153,7 @@ impl Proxy {
         let _ = tokio::time::timeout(SETTLING, settled(operator)).await;
         match report::since(operator, started).await {
             Ok(text) => anstream::eprint!("callwright{of_others}: {text}"),
-            Err(error) => anstream::eprintln!("callwright: {}", plain::text(&error.to_string())),
+            Err(error) => anstream::eprintln!("callwright: {}", plain::text(&error)),
         }
         if let Self::Found { .. } = self {
             anstream::eprintln!("  details: callwright traces show ID");

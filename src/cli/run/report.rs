@@ -6,13 +6,11 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::cli::operator::{OperatorClient, OperatorError, segment, text};
+use crate::cli::operator::{OperatorClient, Pages, text};
 use crate::cli::plain;
-use crate::cli::traces::{MAX_PAGE, Page, TRACES};
+use crate::cli::table::SHOWN_ROWS;
+use crate::cli::traces::TRACES;
 use callwright_types::trace::{Attempt, Trace};
-
-/// Maximum number of turns that are described.
-const MAX_DESCRIBED: usize = 20;
 
 /// Verdicts of turns in which nothing was found.
 const UNREMARKABLE: [&str; 3] = ["clean", "text", "unguarded"];
@@ -21,18 +19,18 @@ const UNREMARKABLE: [&str; 3] = ["clean", "text", "unguarded"];
 ///
 /// # Errors
 /// If the proxy does not answer.
-pub(super) async fn since(client: &OperatorClient, started: Timestamp) -> Result<String, OperatorError> {
-    let query = [("since", started.to_string()), ("limit", MAX_PAGE.to_string())];
-    let Page { mut traces, next } = client.get(TRACES, &query).await?;
+pub(super) async fn since(client: &OperatorClient, started: Timestamp) -> Result<String, String> {
+    let mut pages = Pages::new(client, TRACES, vec![("since", started.to_string())], 0);
+    let mut traces = pages.next().await?;
     traces.reverse();
-    let mut report = counted(&traces, next.is_some());
+    let mut report = counted(&traces, !pages.is_done);
     let remarkable: Vec<&Value> =
         traces.iter().filter(|trace| !UNREMARKABLE.contains(&text(trace, "verdict").as_str())).collect();
-    for row in remarkable.iter().take(MAX_DESCRIBED) {
-        let trace: Trace = client.get(&format!("{TRACES}/{}", segment(&text(row, "id"))), &[]).await?;
+    for row in remarkable.iter().take(SHOWN_ROWS) {
+        let trace: Trace = client.get(&TRACES.item(&text(row, "id")), &[]).await?;
         report.push_str(&describe(&trace));
     }
-    if let Some(others) = remarkable.len().checked_sub(MAX_DESCRIBED).filter(|others| *others > 0) {
+    if let Some(others) = remarkable.len().checked_sub(SHOWN_ROWS).filter(|others| *others > 0) {
         // Writing to a string cannot fail.
         let _ = writeln!(report, "  and {others} more");
     }
