@@ -16,7 +16,7 @@ use callwright_store::{SealedTokens, SharedTokens, Store, TraceQueue};
 use callwright_telemetry::{Metrics, Spans};
 use callwright_upstream::Upstreams;
 
-use super::documents::TakeOver;
+use super::documents::SharedDocuments;
 use super::memory::Memories;
 use super::representations::SharedRepresentations;
 use super::start_error::StartError;
@@ -33,8 +33,8 @@ pub(super) struct BuiltPipeline {
     pub(super) memories: Memories,
     /// Tool representations that replicas share through the store.
     pub(super) representations: SharedRepresentations,
-    /// Applies the shared representations after a change.
-    pub(super) take_over: TakeOver,
+    /// Documents to which the shared representations are applied after a change.
+    pub(super) documents: SharedDocuments,
     /// File watchers; dropping one stops it.
     pub(super) watchers: Vec<Watcher>,
 }
@@ -57,7 +57,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
     let access = keys::load(&settings, &store, &metrics).await;
     let embedder = load_embedder(&settings.embedding, base_dir, store.clone()).await?;
     let representations = SharedRepresentations::load(store.clone()).await;
-    let documents::LoadedDocuments { tooling, watchers: document_watchers, take_over } =
+    let documents::LoadedDocuments { tooling, watchers: document_watchers, documents } =
         documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
     let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
     let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
@@ -107,7 +107,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
         metrics,
         memories,
         representations,
-        take_over,
+        documents,
         watchers,
     })
 }

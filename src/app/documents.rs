@@ -14,7 +14,7 @@ use crate::config::Settings;
 use crate::pipeline::{self, Deferred, ProducerIndex, Tooling, ToolsetIndex};
 use callwright_common::watch::{self, Trigger, Watched, Watcher};
 use callwright_executor::{self as executor, DocumentFetcher};
-use callwright_knowledge::explain::{self, DeferredDocs, Explainer, OperationDocs};
+use callwright_knowledge::explain::{self, DeferredDocs, DocumentFiles, Explainer, OperationDocs};
 use callwright_knowledge::planner;
 use callwright_knowledge::planner::producers::Edges;
 use callwright_knowledge::representation::{self, Representations};
@@ -36,22 +36,8 @@ pub(super) struct LoadedDocuments {
     pub(super) tooling: Arc<ArcSwap<Tooling>>,
     /// File watchers; dropping one stops it.
     pub(super) watchers: Vec<Watcher>,
-    /// Applies shared representations.
-    pub(super) take_over: TakeOver,
-}
-
-/// Applies the representations that replicas share.
-#[derive(Clone)]
-pub(super) struct TakeOver(SharedDocuments);
-
-impl TakeOver {
-    /// Applies all shared representations. This may take as long as a reload.
-    pub(super) fn take_over(&self, shared: Vec<SharedRepresentation>) {
-        let mut documents = self.0.lock();
-        documents.shared = shared;
-        documents.reload_representations(&self.0.current);
-        tracing::info!("shared representations applied");
-    }
+    /// The documents, to which shared representations are applied.
+    pub(super) documents: SharedDocuments,
 }
 
 /// Loads the documents of all toolsets, and watches them where the settings enable it. Running turns keep the snapshot
@@ -71,13 +57,10 @@ pub(super) async fn load(
     for error in &errors {
         tracing::error!(%error, "document in a folder skipped");
     }
+    let source = DocumentationSource { toolsets: settings.toolsets.clone(), base_dir: base_dir.to_owned(), embedder };
     let documents = WatchedDocuments {
-        toolsets: settings.toolsets.clone(),
         used_toolsets: settings.aliases.values().flat_map(|alias| alias.toolsets.clone()).collect(),
-        base_dir: base_dir.to_owned(),
         fetch,
-        explain: explain::Settings::default(),
-        embedder,
         representations: representations.clone(),
         shared,
         description_tokens: settings.representations.description_tokens,
@@ -86,10 +69,10 @@ pub(super) async fn load(
         pipeline: settings.pipeline.clone(),
         executor: settings.executor.clone(),
         metrics: metrics.clone(),
-        seen: stamps(&catalog),
-        seen_docs: BTreeMap::new(),
+        seen: stamps(catalog.files()),
+        seen_docs: source.stamps(),
+        source: Arc::new(source),
     };
-    let documents = WatchedDocuments { seen_docs: documents.stamps_of_docs(), ..documents };
     report_loaded(&catalog, &settings.executor, metrics);
     let current = Arc::new(ArcSwap::from_pointee(documents.tooling(catalog, None).await));
     let documents = SharedDocuments { documents: Arc::new(Mutex::new(documents)), current: current.clone() };
@@ -101,7 +84,7 @@ pub(super) async fn load(
         documents.watch_edges(&settings.planner, base_dir, trigger, edges),
     ];
     let watchers = watchers.into_iter().flatten().collect();
-    Ok(LoadedDocuments { tooling: current, watchers, take_over: TakeOver(documents) })
+    Ok(LoadedDocuments { tooling: current, watchers, documents })
 }
 
 /// Loads the documents of all toolsets without serving them. Returns the catalog and the errors of skipped documents in
@@ -136,14 +119,10 @@ fn has_remote_documents(toolsets: &BTreeMap<String, ToolsetSettings>) -> bool {
 
 /// State that a reload needs.
 struct WatchedDocuments {
-    toolsets: BTreeMap<String, ToolsetSettings>,
+    source: Arc<DocumentationSource>,
     /// Entries of toolsets that an alias offers.
     used_toolsets: BTreeSet<String>,
-    base_dir: PathBuf,
     fetch: Box<dyn Fetch>,
-    explain: explain::Settings,
-    /// Embedder for semantic search, in addition to keyword search.
-    embedder: Option<Arc<dyn Embedder>>,
     /// Tool representations from files; replaced when the files change.
     representations: Arc<ArcSwap<Representations>>,
     /// Representations that replicas share. They take precedence over the files.
@@ -163,12 +142,12 @@ struct WatchedDocuments {
     seen_docs: BTreeMap<PathBuf, Option<Stamp>>,
 }
 
-/// File stamp that detects replacement and modification: size, change time in nanoseconds, inode number.
-type Stamp = (u64, i128, u64);
+/// File stamp that detects replacement and modification: size, change time in seconds and nanoseconds, inode number.
+type Stamp = (u64, i64, i64, u64);
 
 /// Serialises reloads, whatever triggers them.
 #[derive(Clone)]
-struct SharedDocuments {
+pub(super) struct SharedDocuments {
     documents: Arc<Mutex<WatchedDocuments>>,
     current: Arc<ArcSwap<Tooling>>,
 }
@@ -176,6 +155,14 @@ struct SharedDocuments {
 impl SharedDocuments {
     fn lock(&self) -> MutexGuard<'_, WatchedDocuments> {
         self.documents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Applies all shared representations. This may take as long as a reload.
+    pub(super) fn take_over(&self, shared: Vec<SharedRepresentation>) {
+        let mut documents = self.lock();
+        documents.shared = shared;
+        documents.reload_representations(&self.current);
+        tracing::info!("shared representations applied");
     }
 
     fn watch_files(&self, trigger: Trigger) -> Option<Watcher> {
@@ -238,7 +225,7 @@ impl SharedDocuments {
     }
 
     fn watch_remote(&self, period: Duration) -> Option<Watcher> {
-        if period.is_zero() || !has_remote_documents(&self.lock().toolsets) {
+        if period.is_zero() || !has_remote_documents(&self.lock().source.toolsets) {
             return None;
         }
         let shared = self.clone();
@@ -250,11 +237,11 @@ impl SharedDocuments {
 impl WatchedDocuments {
     /// Reloads the toolsets whose files have changed. A toolset that cannot be read stays unchanged.
     fn reload_files(&mut self, current: &ArcSwap<Tooling>) {
-        let now = stamps(&current.load().catalog);
+        let now = stamps(current.load().catalog.files());
         let changed = now.iter().filter(|(file, stamp)| self.seen.get(*file) != Some(*stamp));
         let files: BTreeSet<PathBuf> = changed.map(|(file, _)| file.clone()).collect();
         self.seen = now;
-        let docs = self.stamps_of_docs();
+        let docs = self.source.stamps();
         let new_docs = docs != self.seen_docs;
         self.seen_docs = docs;
         let before = current.load_full();
@@ -268,20 +255,21 @@ impl WatchedDocuments {
     /// Reloads the further documentation; the catalog and the indexes stay.
     fn reload_docs(&self, current: &ArcSwap<Tooling>) {
         let before = current.load_full();
-        let explainer = self.runtime.block_on(self.documentation().explainer(&before.catalog));
+        let explainer = self.runtime.block_on(self.source.explainer(&before.catalog));
         current.store(Arc::new(before.with_explainer(explainer, &self.pipeline)));
         self.metrics.catalog_reloads.inc(ResultLabel::Success);
     }
 
     /// Finds the remote files that have changed, and reloads their toolsets.
     fn reload_remote(&mut self, current: &ArcSwap<Tooling>) {
-        let (remote, errors) = current.load().catalog.remote_changes(&self.toolsets, self.fetch.as_ref());
+        let (remote, errors) = current.load().catalog.remote_changes(&self.source.toolsets, self.fetch.as_ref());
         self.reload(current, &Changes::Remote(remote), errors);
     }
 
     fn reload(&mut self, current: &ArcSwap<Tooling>, changes: &Changes, mut errors: Vec<LoadError>) {
         let before = current.load_full();
-        let reloaded = before.catalog.reload(&self.toolsets, &self.base_dir, self.fetch.as_ref(), changes);
+        let DocumentationSource { toolsets, base_dir, .. } = &*self.source;
+        let reloaded = before.catalog.reload(toolsets, base_dir, self.fetch.as_ref(), changes);
         if let Some((catalog, mut failed)) = reloaded {
             errors.append(&mut failed);
             for file in catalog.files() {
@@ -289,14 +277,11 @@ impl WatchedDocuments {
             }
             report_loaded(&catalog, &self.executor, &self.metrics);
             current.store(Arc::new(self.runtime.block_on(self.tooling(catalog, Some(&before)))));
-            self.metrics.catalog_reloads.inc(if errors.is_empty() {
-                ResultLabel::Success
-            } else {
-                ResultLabel::Failure
-            });
-        } else if !errors.is_empty() {
-            self.metrics.catalog_reloads.inc(ResultLabel::Failure);
+        } else if errors.is_empty() {
+            return;
         }
+        let result = if errors.is_empty() { ResultLabel::Success } else { ResultLabel::Failure };
+        self.metrics.catalog_reloads.inc(result);
         for error in &errors {
             tracing::error!(%error, "document not reloaded; the previous version stays in use");
         }
@@ -305,15 +290,12 @@ impl WatchedDocuments {
     /// Builds everything that turns use of a catalog. Parts that did not change since `before` are shared.
     async fn tooling(&self, catalog: Catalog, before: Option<&Tooling>) -> Tooling {
         let catalog = Arc::new(catalog);
-        let (documentation, of_all) = (self.documentation(), Arc::clone(&catalog));
-        let explainer = async move { documentation.explainer(&of_all).await };
+        let (source, of_all) = (Arc::clone(&self.source), Arc::clone(&catalog));
+        let explainer = async move { source.explainer(&of_all).await };
         let explainer = match before {
             Some(_) => Deferred::ready(explainer.await),
             // At the start, the proxy serves while documentation is read.
-            None => {
-                let settings = self.explain.clone();
-                Deferred::spawn(explainer, move || Explainer::build(Vec::new(), Vec::new(), &settings))
-            }
+            None => Deferred::spawn(explainer, || Explainer::build(Vec::new(), &explain::Settings::default())),
         };
         let shelf = self.shelf(&catalog, before);
         let known = before.map(|before| &*before.producers);
@@ -324,15 +306,6 @@ impl WatchedDocuments {
         Tooling::new(catalog, explainer, shelf, producers, &self.pipeline)
     }
 
-    fn documentation(&self) -> DocumentationSource {
-        DocumentationSource {
-            toolsets: self.toolsets.clone(),
-            base_dir: self.base_dir.clone(),
-            settings: self.explain.clone(),
-            embedder: self.embedder.clone(),
-        }
-    }
-
     fn shelf(&self, catalog: &Catalog, before: Option<&Tooling>) -> ToolsetIndex {
         let (representations, problems) = self.representations.load().with_shared(&self.shared);
         for problem in problems {
@@ -340,7 +313,7 @@ impl WatchedDocuments {
         }
         let representations = Arc::new(representations);
         warn_of_unknown_representations(catalog, &representations);
-        let embedder = self.embedder.clone();
+        let embedder = self.source.embedder.clone();
         let before = before.map(|before| &*before.toolset_index);
         ToolsetIndex::build(catalog, representations, self.description_tokens, embedder, before, &self.metrics)
     }
@@ -365,7 +338,7 @@ impl WatchedDocuments {
     }
 
     fn watched(&self, catalog: &Catalog) -> Watched {
-        let docs = further_docs::files(&self.toolsets, &self.base_dir);
+        let docs = self.source.files();
         let folders: BTreeSet<PathBuf> = catalog.folders().map(Path::to_owned).chain(docs.folders).collect();
         Watched {
             files: catalog.files().map(Path::to_owned).chain(docs.files).collect(),
@@ -373,33 +346,40 @@ impl WatchedDocuments {
             folders,
         }
     }
-
-    fn stamps_of_docs(&self) -> BTreeMap<PathBuf, Option<Stamp>> {
-        let files = further_docs::files(&self.toolsets, &self.base_dir).files;
-        files.into_iter().map(|file| (file.clone(), stamp(&file))).collect()
-    }
 }
 
 /// Source of the documentation index of a catalog.
 struct DocumentationSource {
     toolsets: BTreeMap<String, ToolsetSettings>,
     base_dir: PathBuf,
-    settings: explain::Settings,
+    /// Embedder for semantic search, in addition to keyword search.
     embedder: Option<Arc<dyn Embedder>>,
 }
 
 impl DocumentationSource {
+    /// Returns the files of the further documentation, and the folders where files may be added.
+    fn files(&self) -> DocumentFiles {
+        let docs = self.toolsets.values().flat_map(|toolset| &toolset.docs);
+        let paths: Vec<PathBuf> = docs.map(|docs| self.base_dir.join(&docs.path)).collect();
+        explain::document_files(&paths)
+    }
+
+    fn stamps(&self) -> BTreeMap<PathBuf, Option<Stamp>> {
+        stamps(self.files().files.iter().map(PathBuf::as_path))
+    }
+
     async fn explainer(&self, catalog: &Catalog) -> Explainer {
-        let sections = further_docs::sections(catalog, &self.toolsets, &self.base_dir, &self.settings);
+        let settings = explain::Settings::default();
+        let sections = further_docs::sections(catalog, &self.toolsets, &self.base_dir, &settings);
         let Some(embedder) = self.embedder.as_ref().filter(|embedder| !embedder.is_immediate()) else {
             let docs = deferred_documentation(catalog, sections);
-            return Explainer::deferred(docs, &self.settings, self.embedder.as_ref());
+            return Explainer::deferred(docs, &settings, self.embedder.as_ref());
         };
         // Embedding takes too long for the turn whose call failed first.
         let docs = catalog.toolsets().flat_map(|toolset| documentation(toolset)).collect();
-        let mut explainer = Explainer::build(docs, sections, &self.settings);
-        if let Err(error) = explainer.embed_passages(embedder).await {
-            tracing::warn!(%error, "documentation is searched by keywords only");
+        let (explainer, failed) = Explainer::with_embedder(docs, sections, &settings, embedder).await;
+        if let Some(error) = failed {
+            tracing::warn!(%error, "documentation is divided and searched by keywords only");
         }
         explainer
     }
@@ -409,15 +389,14 @@ impl DocumentationSource {
 static WATCHED_ENDINGS: LazyLock<Vec<&str>> =
     LazyLock::new(|| DOCUMENT_ENDINGS.into_iter().chain(explain::documentation_endings()).collect());
 
-fn stamps(catalog: &Catalog) -> BTreeMap<PathBuf, Option<Stamp>> {
-    catalog.files().map(|file| (file.to_owned(), stamp(file))).collect()
+fn stamps<'f>(files: impl Iterator<Item = &'f Path>) -> BTreeMap<PathBuf, Option<Stamp>> {
+    files.map(|file| (file.to_owned(), stamp(file))).collect()
 }
 
 /// Returns `None` if the file does not exist.
 fn stamp(file: &Path) -> Option<Stamp> {
-    const NANOSECONDS: i128 = 1_000_000_000;
     let found = fs::metadata(file).ok()?;
-    Some((found.len(), i128::from(found.ctime()) * NANOSECONDS + i128::from(found.ctime_nsec()), found.ino()))
+    Some((found.len(), found.ctime(), found.ctime_nsec(), found.ino()))
 }
 
 /// Reports the load result of each document in the log and the metrics.
@@ -433,13 +412,8 @@ fn report_loaded(catalog: &Catalog, settings: &executor::Settings, metrics: &Met
         for fault in executor::audit_credentials(toolset) {
             tracing::warn!(toolset = toolset.name, "{fault}");
         }
-        for skipped in &toolset.report.operations_skipped {
-            tracing::warn!(
-                toolset = toolset.name,
-                operation = skipped.operation,
-                reason = skipped.reason,
-                "operation skipped"
-            );
+        for catalog::SkippedOperation { operation, reason, .. } in &toolset.report.operations_skipped {
+            tracing::warn!(toolset = toolset.name, operation, reason, "operation skipped");
         }
     }
     for finding in audit_toolsets(catalog, settings, &BTreeSet::new()).unwrap_or_default() {

@@ -1,9 +1,9 @@
 //! Documentation besides the OpenAPI documents: reads it and assigns it to operations.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use callwright_knowledge::explain::{self, DocumentFiles, OperationGlobs, OperationNames, Section};
+use callwright_knowledge::explain::{self, OperationGlobs, OperationNames, Section};
 use callwright_openapi::{Catalog, DocsSettings, Toolset, ToolsetSettings};
 
 /// Returns the sections of every toolset's further documentation, each with the toolset's name. Unreadable files are
@@ -42,11 +42,4 @@ fn tie(sections: &mut [Section], docs: &DocsSettings, toolset: &Toolset) {
     });
     let globs = OperationGlobs { operations: &docs.operations, paths: &docs.paths, tags: &docs.tags };
     globs.assign(sections, &names.collect::<Vec<_>>());
-}
-
-/// Returns the files of the further documentation, and the folders where files may be added.
-pub(super) fn files(settings: &BTreeMap<String, ToolsetSettings>, base_dir: &Path) -> DocumentFiles {
-    let paths: Vec<PathBuf> =
-        settings.values().flat_map(|toolset| &toolset.docs).map(|docs| base_dir.join(&docs.path)).collect();
-    explain::document_files(&paths)
 }

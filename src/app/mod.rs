@@ -156,7 +156,7 @@ impl App {
         shutdown::switch_by_signal(built.pipeline.clone(), operator_ending.clone());
         keys::start(&built.access, built.store.clone(), built.metrics.clone(), operator_ending.clone());
         built.memories.start(operator_ending.clone());
-        built.representations.start(operator_ending.clone(), built.take_over);
+        built.representations.start(operator_ending.clone(), built.documents);
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions, responses, messages and models are passed through unguarded");
         Ok(Self {
             client_url,

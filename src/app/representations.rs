@@ -5,14 +5,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::documents::TakeOver;
+use super::documents::SharedDocuments;
 use super::following::is_due;
 use callwright_common::tasks::supervised;
-use callwright_store::{Memory, Revision, Store, StoreError};
+use callwright_store::{MAX_PAGE, Memory, Revision, Store, StoreError};
 use callwright_types::representation::SharedRepresentation;
-
-/// Number of representations read from the store per page.
-const PAGE: u32 = 500;
 
 /// Tool representations that replicas share, as known to this process.
 pub(super) struct SharedRepresentations {
@@ -44,7 +41,7 @@ impl SharedRepresentations {
     /// Reads the changes since the last refresh; returns whether there are any.
     async fn refresh(&mut self) -> Result<bool, StoreError> {
         loop {
-            let changes = Memory::<SharedRepresentation>::changed(&*self.store, self.upto, PAGE).await?;
+            let changes = Memory::<SharedRepresentation>::changed(&*self.store, self.upto, MAX_PAGE).await?;
             self.is_other |= !(changes.changed.is_empty() && changes.removed.is_empty());
             self.known.extend(changes.changed.into_iter().map(|shared| (shared.id.clone(), shared)));
             for id in &changes.removed {
@@ -57,23 +54,23 @@ impl SharedRepresentations {
         }
     }
 
-    /// Keeps them current until `ending` is cancelled. After each change, `take_over` receives all of them, on a
-    /// blocking thread.
-    pub(super) fn start(self, ending: CancellationToken, take_over: TakeOver) {
-        let following = (self, ending, take_over);
-        tokio::spawn(supervised("representations", following, async |(representations, ending, take_over): &mut _| {
-            representations.follow(ending, take_over).await;
+    /// Keeps them current until `ending` is cancelled. After each change, they are applied to the documents on a blocking
+    /// thread.
+    pub(super) fn start(self, ending: CancellationToken, documents: SharedDocuments) {
+        let following = (self, ending, documents);
+        tokio::spawn(supervised("representations", following, async |(representations, ending, documents): &mut _| {
+            representations.follow(ending, documents).await;
         }));
     }
 
-    async fn follow(&mut self, ending: &CancellationToken, take_over: &TakeOver) {
+    async fn follow(&mut self, ending: &CancellationToken, documents: &SharedDocuments) {
         let mut changes = self.store.changes();
         loop {
             let result = self.refresh().await;
             if result == Ok(true) {
-                let (all, take_over) = (self.all(), take_over.clone());
+                let (all, documents) = (self.all(), documents.clone());
                 // The panic hook has logged a panic of that thread; the next change is applied anyway.
-                let _ = tokio::task::spawn_blocking(move || take_over.take_over(all)).await;
+                let _ = tokio::task::spawn_blocking(move || documents.take_over(all)).await;
             }
             if !is_due(&result, &mut changes, ending).await {
                 return;

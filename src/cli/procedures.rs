@@ -111,8 +111,7 @@ fn table(procedures: &[Procedure]) -> TextTable {
     let mut table = TextTable::new([&[Column::Left(0)][..], &numbers, &[Column::Rest]].concat());
     table.header("ID", &["STEPS", "EVIDENCE", "USES", "HELPED", "HURT", "GIVES"]);
     for Procedure { id, steps, evidence, tally, output, retired, .. } in procedures {
-        let counts =
-            [steps.len() as u64, evidence.len() as u64, tally.uses.into(), tally.helped.into(), tally.hurt.into()];
+        let counts = [steps.len() as u64, evidence.len() as u64, tally.uses, tally.helped, tally.hurt];
         let [steps, evidence, uses, helped, hurt] = counts.map(|count| count.to_string());
         table.row(id, &[steps, evidence, uses, helped, hurt, beginning(output, retired.is_some())]);
     }

@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::finding::DoctorFinding;
+use super::finding::{DoctorFinding, fail, ok, warn};
 use crate::app;
-use crate::cli::setup::load_policies;
+use crate::cli::errors::VerbError;
+use crate::cli::setup::{load_policies, with_store};
 use crate::config::LoadedConfig;
 use crate::keys::{KeyState, Registrar};
 use callwright_openapi::Catalog;
-use callwright_store::{Location, Store, StoreError};
+use callwright_store::Location;
 use callwright_types::RefusalReason;
 
 pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
@@ -22,35 +23,27 @@ pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
 
 fn policies_of(loaded: &LoadedConfig) -> DoctorFinding {
     match load_policies(loaded) {
-        Ok(book) => DoctorFinding::ok("policies", format!("{} valid", book.policies().count())),
-        Err(error) => DoctorFinding::fail(
-            "policies",
-            error.to_string(),
-            "correct the file; `callwright policy check` validates it",
-        ),
+        Ok(book) => ok("policies", format!("{} valid", book.policies().count())),
+        Err(error) => fail("policies", error.to_string(), "correct the file; `callwright policy check` validates it"),
     }
 }
 
 async fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     if loaded.settings.toolsets.is_empty() {
-        return vec![DoctorFinding::ok("documents", "none are configured: the proxy uses the tools that clients send")];
+        return vec![ok("documents", "none are configured: the proxy uses the tools that clients send")];
     }
     match app::load_catalog(&loaded.settings, &loaded.base_dir) {
         Ok((catalog, errors)) => {
             let failed = errors.iter().map(|error| {
-                DoctorFinding::fail(
-                    "documents",
-                    error.to_string(),
-                    "correct the document, or its location in `[toolsets]`",
-                )
+                fail("documents", error.to_string(), "correct the document, or its location in `[toolsets]`")
             });
             let read = catalog.toolsets().map(|toolset| {
                 let report = &toolset.report;
                 let check = format!("toolset {}", toolset.name);
                 let message = format!("{} operations are tools", report.operations_loaded);
                 match report.operations_skipped.len() {
-                    0 => DoctorFinding::ok(check, message),
-                    skipped => DoctorFinding::warn(
+                    0 => ok(check, message),
+                    skipped => warn(
                         check,
                         format!("{message}, {skipped} are not"),
                         format!("`callwright check {}` reports why", report.file),
@@ -59,7 +52,7 @@ async fn documents(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
             });
             failed.chain(read).chain(refused_calls(loaded, &catalog).await).collect()
         }
-        Err(error) => vec![DoctorFinding::fail(
+        Err(error) => vec![fail(
             "documents",
             error.to_string(),
             "correct the document, or its settings in `[toolsets]` and `[executor]`",
@@ -80,9 +73,9 @@ async fn refused_calls(loaded: &LoadedConfig, catalog: &Catalog) -> Vec<DoctorFi
         let check = format!("calls of {}", finding.toolset);
         let message = format!("{} ({})", finding.message, finding.reason);
         if !finding.is_total && finding.reason == RefusalReason::PolicyDenied {
-            DoctorFinding::ok(check, message)
+            ok(check, message)
         } else {
-            DoctorFinding::warn(check, message, format!("add {}", finding.fix()))
+            warn(check, message, format!("add {}", finding.fix()))
         }
     });
     findings.collect()
@@ -94,41 +87,34 @@ async fn store(loaded: &LoadedConfig) -> DoctorFinding {
     let fix = "correct `store.url`; without a store, turns are served but not recorded, and nothing is learned";
     let location = match Location::parse(settings.url.expose(), &loaded.base_dir) {
         Ok(location) => location,
-        Err(error) => return DoctorFinding::fail("store", error.to_string(), fix),
+        Err(error) => return fail("store", error.to_string(), fix),
     };
     match &location {
         Location::Off => {
-            return DoctorFinding::warn("store", "switched off: nothing is recorded or learned", "set `store.url`");
+            return warn("store", "switched off: nothing is recorded or learned", "set `store.url`");
         }
         Location::Memory => {
-            return DoctorFinding::warn(
-                "store",
-                "in memory: all data is lost when the process ends",
-                "set `store.url`",
-            );
+            return warn("store", "in memory: all data is lost when the process ends", "set `store.url`");
         }
         Location::File(file) => {
             let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             if let Err(error) = writable(folder) {
                 let message = format!("{} cannot be written: {error}", folder.display());
-                return DoctorFinding::fail(
+                return fail(
                     "store",
                     message,
                     "give the user that runs the proxy write permission, or set another path in `store.url`",
                 );
             }
             if !file.exists() {
-                return DoctorFinding::ok("store", format!("{} will be created by the first start", file.display()));
+                return ok("store", format!("{} will be created by the first start", file.display()));
             }
         }
         Location::Postgres(_) => {}
     }
-    match Store::open_beside(settings, &loaded.base_dir).await {
-        Ok(store) => {
-            store.close().await;
-            DoctorFinding::ok("store", format!("{location} can be opened"))
-        }
-        Err(error) => DoctorFinding::fail("store", error.to_string(), fix),
+    match with_store(loaded, async |_| Ok(())).await {
+        Ok(()) => ok("store", format!("{location} can be opened")),
+        Err(error) => fail("store", error.to_string(), fix),
     }
 }
 
@@ -143,29 +129,23 @@ async fn keys(loaded: &LoadedConfig) -> DoctorFinding {
     };
     let active = if is_there { active_keys(loaded).await } else { Ok(0) };
     match (settings.keys.is_required(), active) {
-        (true, Ok(0)) => DoctorFinding::warn(
-            CHECK,
-            "clients need keys, but there are none",
-            "create one with `callwright keys create NAME`",
-        ),
-        (true, Ok(active)) => DoctorFinding::ok(CHECK, format!("{active} active")),
-        (false, Ok(active)) if active > 0 => DoctorFinding::warn(
+        (true, Ok(0)) => {
+            warn(CHECK, "clients need keys, but there are none", "create one with `callwright keys create NAME`")
+        }
+        (true, Ok(active)) => ok(CHECK, format!("{active} active")),
+        (false, Ok(active)) if active > 0 => warn(
             CHECK,
             format!("{active} active, but clients are admitted without one"),
             "set `keys.mode = \"required\"`, or revoke the keys",
         ),
-        (false, _) => DoctorFinding::ok(CHECK, "clients need no virtual keys"),
-        (true, Err(error)) => {
-            DoctorFinding::fail(CHECK, error.to_string(), "make the store available: it holds the keys")
-        }
+        (false, _) => ok(CHECK, "clients need no virtual keys"),
+        (true, Err(error)) => fail(CHECK, error.to_string(), "make the store available: it holds the keys"),
     }
 }
 
-async fn active_keys(loaded: &LoadedConfig) -> Result<usize, StoreError> {
-    let store = Store::open_beside(&loaded.settings.store, &loaded.base_dir).await?;
-    let keys = Registrar::of(&store).list().await;
-    store.close().await;
-    Ok(keys?.iter().filter(|key| key.state == KeyState::Active).count())
+async fn active_keys(loaded: &LoadedConfig) -> Result<usize, VerbError> {
+    let keys = with_store(loaded, async |store| Ok(Registrar::of(store).list().await?)).await?;
+    Ok(keys.iter().filter(|key| key.state == KeyState::Active).count())
 }
 
 /// Checks the folder where traces are spilled while the store does not accept them. The folder may not exist yet.
@@ -177,8 +157,8 @@ fn spill(loaded: &LoadedConfig) -> Option<DoctorFinding> {
     let folder = loaded.base_dir.join(&settings.spill_dir);
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     Some(match writable(there) {
-        Ok(()) => DoctorFinding::ok("traces on disk", format!("{} can be written", folder.display())),
-        Err(error) => DoctorFinding::warn(
+        Ok(()) => ok("traces on disk", format!("{} can be written", folder.display())),
+        Err(error) => warn(
             "traces on disk",
             format!("{} cannot be written: {error}; traces are lost while the store is unavailable", there.display()),
             "set `store.spill_dir` to a writable folder",

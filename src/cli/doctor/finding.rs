@@ -1,7 +1,7 @@
 //! Result of one check, and its text form.
 
 use crate::cli::output::outln;
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
 use serde::Serialize;
 
 /// Severity of a finding.
@@ -14,24 +14,6 @@ pub(super) enum CheckStatus {
     Warn,
     /// The proxy cannot work as configured.
     Fail,
-}
-
-impl CheckStatus {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
-    }
-
-    fn style(self) -> Style {
-        match self {
-            Self::Ok => AnsiColor::Green.on_default(),
-            Self::Warn => AnsiColor::Yellow.on_default(),
-            Self::Fail => AnsiColor::Red.on_default().bold(),
-        }
-    }
 }
 
 /// Result of one check.
@@ -47,22 +29,38 @@ pub(super) struct DoctorFinding {
     pub(super) fix: String,
 }
 
+/// Returns the result of a check that passed.
+pub(super) fn ok(check: impl Into<String>, message: impl Into<String>) -> DoctorFinding {
+    finding(CheckStatus::Ok, check, message, "")
+}
+
+/// Returns the result of a check that found something missing.
+pub(super) fn warn(check: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> DoctorFinding {
+    finding(CheckStatus::Warn, check, message, fix)
+}
+
+/// Returns the result of a check that failed.
+pub(super) fn fail(check: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> DoctorFinding {
+    finding(CheckStatus::Fail, check, message, fix)
+}
+
+fn finding(
+    status: CheckStatus,
+    check: impl Into<String>,
+    message: impl Into<String>,
+    fix: impl Into<String>,
+) -> DoctorFinding {
+    DoctorFinding { check: check.into(), status, message: message.into(), fix: fix.into() }
+}
+
 impl DoctorFinding {
-    pub(super) fn ok(check: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { check: check.into(), status: CheckStatus::Ok, message: message.into(), fix: String::new() }
-    }
-
-    pub(super) fn warn(check: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { check: check.into(), status: CheckStatus::Warn, message: message.into(), fix: fix.into() }
-    }
-
-    pub(super) fn fail(check: impl Into<String>, message: impl Into<String>, fix: impl Into<String>) -> Self {
-        Self { check: check.into(), status: CheckStatus::Fail, message: message.into(), fix: fix.into() }
-    }
-
     /// Prints one line, and a second one with the fix where there is one.
     pub(super) fn print(&self) {
-        let (word, style) = (self.status.word(), self.status.style());
+        let (word, style) = match self.status {
+            CheckStatus::Ok => ("ok", AnsiColor::Green.on_default()),
+            CheckStatus::Warn => ("warn", AnsiColor::Yellow.on_default()),
+            CheckStatus::Fail => ("fail", AnsiColor::Red.on_default().bold()),
+        };
         // Indents the further lines of a message below its check.
         let message = self.message.replace('\n', "\n      ");
         outln!("{style}{word:<4}{style:#}  {}: {message}", self.check);

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use jiff::{SignedDuration, Timestamp};
 use tokio::net::TcpListener;
 
-use super::finding::DoctorFinding;
+use super::finding::{DoctorFinding, fail, ok, warn};
 use crate::app::{self, CertificateState};
 use crate::config::LoadedConfig;
 use callwright_search::embedding::{self, Kind};
@@ -30,18 +30,14 @@ const TOO_FEW_FILES: u64 = 256;
 /// Checks the clock offset against a provider's clock.
 pub(super) fn clock(ahead: Option<SignedDuration>) -> DoctorFinding {
     match ahead {
-        None => DoctorFinding::warn(
-            "clock",
-            "no upstream sent a `Date` field",
-            "make an upstream reachable and run `doctor` again",
-        ),
-        Some(ahead) if ahead.abs() <= CLOCK_TOLERANCE => DoctorFinding::ok("clock", "matches an upstream's clock"),
+        None => warn("clock", "no upstream sent a `Date` field", "make an upstream reachable and run `doctor` again"),
+        Some(ahead) if ahead.abs() <= CLOCK_TOLERANCE => ok("clock", "matches an upstream's clock"),
         Some(ahead) => {
             let by = ahead.abs().as_secs();
             let way = if ahead.is_negative() { "behind" } else { "ahead of" };
             let message =
                 format!("{by} s {way} an upstream's clock: APIs may refuse tokens, and traces have wrong times");
-            DoctorFinding::warn("clock", message, "synchronise the clock with NTP")
+            warn("clock", message, "synchronise the clock with NTP")
         }
     }
 }
@@ -61,16 +57,12 @@ pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
 
 async fn listener(name: &str, address: SocketAddr) -> DoctorFinding {
     match TcpListener::bind(address).await {
-        Ok(_) => DoctorFinding::ok(name, format!("{address} is free")),
+        Ok(_) => ok(name, format!("{address} is free")),
         Err(error) if error.kind() == ErrorKind::AddrInUse => {
             let fix = format!("ignore this if it is the proxy itself; otherwise set another port in `{name}`");
-            DoctorFinding::warn(name, format!("{address} is already in use"), fix)
+            warn(name, format!("{address} is already in use"), fix)
         }
-        Err(error) => DoctorFinding::fail(
-            name,
-            format!("{address}: {error}"),
-            format!("set an address of this machine in `{name}`"),
-        ),
+        Err(error) => fail(name, format!("{address}: {error}"), format!("set an address of this machine in `{name}`")),
     }
 }
 
@@ -79,20 +71,14 @@ fn certificate(state: CertificateState, now: Timestamp) -> DoctorFinding {
     const RENEW: &str = "renew it; the proxy reloads the files without a restart";
     let CertificateState { table, found } = state;
     match found {
-        Err(error) => DoctorFinding::fail(
-            table,
-            error.to_string(),
-            "correct the files or keys named; otherwise the proxy does not start",
-        ),
-        Ok((_, Some(fault))) => DoctorFinding::fail(table, format!("{fault}: clients refuse it"), RENEW),
+        Err(error) => {
+            fail(table, error.to_string(), "correct the files or keys named; otherwise the proxy does not start")
+        }
+        Ok((_, Some(fault))) => fail(table, format!("{fault}: clients refuse it"), RENEW),
         Ok((expires, None)) => {
             let days = expires.duration_since(now).as_hours() / 24;
             let message = format!("the certificate expires at {expires}, in {days} days");
-            if days < EXPIRES_SOON_DAYS {
-                DoctorFinding::warn(table, message, RENEW)
-            } else {
-                DoctorFinding::ok(table, message)
-            }
+            if days < EXPIRES_SOON_DAYS { warn(table, message, RENEW) } else { ok(table, message) }
         }
     }
 }
@@ -101,14 +87,14 @@ fn onnx_runtime(loaded: &LoadedConfig) -> DoctorFinding {
     const CHECK: &str = "ONNX Runtime";
     let settings = &loaded.settings.embedding;
     if settings.kind != Kind::Fastembed {
-        return DoctorFinding::ok(CHECK, "not needed: no local embedding model is configured");
+        return ok(CHECK, "not needed: no local embedding model is configured");
     }
     match embedding::find_onnx_runtime(&settings.fastembed, &loaded.base_dir) {
-        Ok(()) => DoctorFinding::ok(CHECK, "found"),
+        Ok(()) => ok(CHECK, "found"),
         Err(absent) => {
             let fix =
                 "install it, or set `embedding.kind = \"static\"`; until then the built-in embedding model is used";
-            DoctorFinding::warn(CHECK, absent.to_string(), fix)
+            warn(CHECK, absent.to_string(), fix)
         }
     }
 }
@@ -119,14 +105,14 @@ fn open_files(limits: &str) -> Option<DoctorFinding> {
     let line = limits.lines().find_map(|line| line.strip_prefix(OPEN_FILES))?;
     let limit = line.split_whitespace().next()?;
     let Ok(files) = limit.parse::<u64>() else {
-        return (limit == "unlimited").then(|| DoctorFinding::ok(CHECK, "unlimited"));
+        return (limit == "unlimited").then(|| ok(CHECK, "unlimited"));
     };
     let message = format!("the limit is {files}, and each turn in flight uses 2 to 3");
     let fix = "raise it: `LimitNOFILE=` of a systemd unit, `ulimits` of a container, `ulimit -n` of a shell";
     Some(match files {
-        0..TOO_FEW_FILES => DoctorFinding::fail(CHECK, message, fix),
-        TOO_FEW_FILES..FEW_FILES => DoctorFinding::warn(CHECK, message, fix),
-        _ => DoctorFinding::ok(CHECK, message),
+        0..TOO_FEW_FILES => fail(CHECK, message, fix),
+        TOO_FEW_FILES..FEW_FILES => warn(CHECK, message, fix),
+        _ => ok(CHECK, message),
     })
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use self::finding::{CheckStatus, DoctorFinding};
+use self::finding::{CheckStatus, DoctorFinding, fail, ok};
 use super::errors::VerbResult;
 use super::setup::{load_config, runtime};
 use super::shared_arguments::OutputFormat;
@@ -40,7 +40,7 @@ pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
     let findings = match load_config(arguments.config) {
         Ok(loaded) => runtime()?.block_on(examine(&loaded)),
         // Without a configuration no other check can run.
-        Err(error) => vec![DoctorFinding::fail("configuration", error.to_string(), "correct the key or file named")],
+        Err(error) => vec![fail("configuration", error.to_string(), "correct the key or file named")],
     };
     for finding in &findings {
         match arguments.format {
@@ -57,12 +57,12 @@ pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
 /// Runs every check, in the order in which the proxy needs the checked resources.
 async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let origin = loaded.file.as_ref().map_or_else(|| "built-in defaults".to_owned(), |file| file.display().to_string());
-    let mut findings = vec![DoctorFinding::ok("configuration", origin)];
+    let mut findings = vec![ok("configuration", origin)];
     findings.extend(files::examine(loaded).await);
     let (upstreams, clock) = upstreams::examine(&loaded.settings).await;
     findings.extend(upstreams);
     findings.push(machine::clock(clock));
     findings.extend(machine::examine(loaded).await);
-    findings.push(DoctorFinding::ok("reasons for changes", REASONS));
+    findings.push(ok("reasons for changes", REASONS));
     findings
 }

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use http::{HeaderMap, Method, StatusCode, header};
 use jiff::Timestamp;
 
-use super::finding::DoctorFinding;
+use super::finding::{DoctorFinding, fail, ok, warn};
 use crate::app::own_listener;
 use crate::config::Settings;
 use callwright_types::UpstreamFailureKind;
@@ -23,14 +23,14 @@ pub(super) async fn examine(settings: &Settings) -> (Vec<DoctorFinding>, Option<
     let upstreams = match Upstreams::build(&settings.upstreams, &settings.default_upstream) {
         Ok(upstreams) => upstreams,
         Err(error) => {
-            return (vec![DoctorFinding::fail("upstreams", error.to_string(), "correct the key named")], None);
+            return (vec![fail("upstreams", error.to_string(), "correct the key named")], None);
         }
     };
     if let Some(own) =
         own_listener(&settings.upstreams, [settings.server.listen, settings.server.operator_listen]).await
     {
         let fix = "set the address of the provider, with CALLWRIGHT_UPSTREAM_URL if OPENAI_BASE_URL names the proxy";
-        return (vec![DoctorFinding::fail(format!("upstream {}", own.upstream), own.to_string(), fix)], None);
+        return (vec![fail(format!("upstream {}", own.upstream), own.to_string(), fix)], None);
     }
     let checked = join_all(upstreams.iter().map(|upstream| check(upstream, &settings.default_upstream))).await;
     let clock = checked.iter().find_map(|(_, clock)| *clock);
@@ -45,10 +45,7 @@ async fn check(upstream: &Upstream, default: &str) -> (DoctorFinding, Option<jif
     match tokio::time::timeout(PATIENCE, question).await {
         Err(_) => {
             let message = format!("{base} has not answered for {} s", PATIENCE.as_secs());
-            (
-                DoctorFinding::fail(check, message, "contact the provider, or check proxies and firewalls on the path"),
-                None,
-            )
+            (fail(check, message, "contact the provider, or check proxies and firewalls on the path"), None)
         }
         Ok(Err(failure)) => {
             let fix = match failure.kind {
@@ -57,7 +54,7 @@ async fn check(upstream: &Upstream, default: &str) -> (DoctorFinding, Option<jif
                 }
                 _ => "the server does not answer with valid HTTP; check `base_url`",
             };
-            (DoctorFinding::fail(check, format!("{base}: {}", failure.message), fix), None)
+            (fail(check, format!("{base}: {}", failure.message), fix), None)
         }
         Ok(Ok(answer)) if answer.status == StatusCode::NOT_FOUND && !ends_with_version(base) => {
             (no_list_of_models(check, upstream).await, ahead(&answer.headers))
@@ -82,9 +79,9 @@ async fn no_list_of_models(check: String, upstream: &Upstream) -> DoctorFinding 
     let message = format!("{base} answers, but has no {QUESTION} (404)");
     match tokio::time::timeout(PATIENCE, question).await {
         Ok(Ok(answer)) if answer.status != StatusCode::NOT_FOUND => {
-            DoctorFinding::fail(check, message, format!("did you mean `{base}/v1`? It is there: set it in `{key}`"))
+            fail(check, message, format!("did you mean `{base}/v1`? It is there: set it in `{key}`"))
         }
-        _ => DoctorFinding::warn(
+        _ => warn(
             check,
             message,
             format!("`{key}` usually ends in /v1; ignore this if the provider has no list of models"),
@@ -100,27 +97,23 @@ fn finding(check: String, upstream: &Upstream, default: &str, status: StatusCode
     let base = &settings.base_url;
     if is_refused && has_key {
         let message = format!("{base} refuses the key ({})", status.as_u16());
-        return DoctorFinding::fail(
-            check,
-            message,
-            format!("put a valid key into `upstreams.{}.api_key`", upstream.name()),
-        );
+        return fail(check, message, format!("put a valid key into `upstreams.{}.api_key`", upstream.name()));
     }
     if is_refused && upstream.name() != default {
         let message =
             format!("{base} requires a key, and none is set: clients' keys are sent to the default upstream only");
-        return DoctorFinding::fail(check, message, format!("set `upstreams.{}.api_key`", upstream.name()));
+        return fail(check, message, format!("set `upstreams.{}.api_key`", upstream.name()));
     }
     if status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED {
         let message = format!("{base} is reachable, but answers {}", status.as_u16());
-        return DoctorFinding::warn(check, message, "check the provider's status page");
+        return warn(check, message, "check the provider's status page");
     }
     let key = match (has_key, is_refused) {
         (true, _) => "with the configured key",
         (false, true) => "clients need their own keys",
         (false, false) => "without a key",
     };
-    DoctorFinding::ok(check, format!("{base} answers, {key}"))
+    ok(check, format!("{base} answers, {key}"))
 }
 
 /// Returns the offset of the local clock from the `Date` field (RFC 9110, section 6.6.1).
