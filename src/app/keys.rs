@@ -1,6 +1,7 @@
 //! Virtual keys: follows their state in the store, and reports their usage to it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -10,6 +11,9 @@ use crate::keys::Access;
 use callwright_common::tasks::supervised;
 use callwright_store::{Store, StoreError};
 use callwright_telemetry::Metrics;
+
+/// Time between two exchanges of usage with the store: replicas may exceed a limit together for as long.
+const SYNC_PAUSE: Duration = Duration::from_secs(1);
 
 /// Loads the keys from the store. While the store cannot be read, all clients are refused.
 pub(super) async fn load(settings: &Settings, store: &Arc<Store>, metrics: &Metrics) -> Arc<Access> {
@@ -62,7 +66,7 @@ async fn exchange(access: &Access, ending: &CancellationToken) {
     loop {
         tokio::select! {
             () = ending.cancelled() => return,
-            () = tokio::time::sleep(access.sync_pause()) => {}
+            () = tokio::time::sleep(SYNC_PAUSE) => {}
         }
         match access.exchange().await {
             Ok(()) => works = true,

@@ -42,6 +42,7 @@ use callwright_telemetry::{self as telemetry, DelayedLines, LogError, Metrics};
 
 use certificates::Certificates;
 
+pub use crate::http::limit_of_open_files;
 pub use crate::pipeline::ToolsetState;
 pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};

@@ -16,9 +16,6 @@ use callwright_knowledge::planner::producers::Edges;
 use callwright_offline::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
 use callwright_upstream::{Patience, TextModel};
 
-/// Default number of candidates written per argument.
-const CANDIDATES: usize = 5;
-
 /// Number of attempts per request when the model's provider is busy, and the longest wait between them.
 const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
 
@@ -175,7 +172,7 @@ fn find_candidates(arguments: PlanArguments) -> VerbResult {
     let PlanArguments { tools, records, output, edges, k, vectors, details, auto, .. } = arguments;
     let edges = edges.as_deref().map(Edges::from_file).transpose()?.unwrap_or_default();
     let embedder = vectors.embedder(None)?;
-    let count = k.map_or(CANDIDATES, NonZeroUsize::get);
+    let count = k.map_or(5, NonZeroUsize::get);
     let job = CandidatesJob { tools, records, candidates: output, edges, count, embedder, details, auto };
     let runtime = runtime()?;
     let print = if auto { print_needed } else { print };

@@ -10,18 +10,9 @@ use super::errors::VerbResult;
 use super::progress::ProgressPrinter;
 use super::setup::load_policy;
 use super::shared_arguments::OutputFormat;
-use super::table::{Column, TextTable};
+use super::table::{Column, SHOWN_ROWS, TextTable};
 use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Rows, grouped};
 use callwright_types::FaultCode;
-
-/// Maximum number of printed rows of a table; `--format json` has all.
-const SHOWN_ROWS: usize = 20;
-
-/// Maximum number of printed characters of a name.
-const NAME_WIDTH: usize = 40;
-
-/// Width of a column of counts.
-const COUNT_WIDTH: usize = 18;
 
 /// Arguments of `replay`.
 #[derive(Debug, Args)]
@@ -87,7 +78,7 @@ pub(super) fn run(arguments: ReplayArguments) -> VerbResult {
 }
 
 fn table(replay: &Replay) -> String {
-    let mut table = TextTable::new([vec![Column::Cut(NAME_WIDTH)], vec![Column::Right(COUNT_WIDTH); 5]].concat());
+    let mut table = TextTable::new([&[Column::Cut(40)][..], &[Column::Right(18); 5]].concat());
     table.line(&replay.headline());
     let (turns, calls) = (replay.turns, replay.calls);
     heading(&mut table, "", &["turns", "share", "calls", "share"]);

@@ -1,8 +1,7 @@
 //! Memory for request bodies: the cost of a body, and the memory that the process may use, which is that of the machine, or
 //! less in a container.
 
-use std::fs::File;
-use std::io::Read;
+use std::fs::read_to_string;
 use std::path::Path;
 
 /// Memory in bytes that a turn takes for each byte of its body at most: the body itself, its parsed form, the request to
@@ -15,12 +14,6 @@ pub(super) fn cost(bytes: usize) -> usize {
     bytes.saturating_mul(BODY_COST)
 }
 
-/// Maximum number of bytes to read of a file of the kernel.
-const MAX_BYTES: u64 = 64 * 1024;
-
-/// Bytes per `kB` of `/proc/meminfo`.
-const KIBIBYTE: u64 = 1024;
-
 /// Returns the memory in bytes: the minimum of physical memory and of the limits of the process's control groups (version
 /// 2 `memory.max`, version 1 `memory.limit_in_bytes`). `None` if the system reports none, as other systems than Linux.
 pub(super) fn usable_memory() -> Option<u64> {
@@ -28,14 +21,14 @@ pub(super) fn usable_memory() -> Option<u64> {
 }
 
 fn usable_below(root: &Path) -> Option<u64> {
-    let physical = text(&root.join("proc/meminfo")).as_deref().and_then(physical);
-    let groups = text(&root.join("proc/self/cgroup")).unwrap_or_default();
+    let physical = read_to_string(root.join("proc/meminfo")).ok().as_deref().and_then(physical);
+    let groups = read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     physical.into_iter().chain(groups.lines().filter_map(|group| limit_of(root, group))).min()
 }
 
 fn physical(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(KIBIBYTE)
+    line.split_whitespace().next()?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Returns the smallest limit of a control group and those around it. A container may not see the path of its group: its
@@ -51,13 +44,8 @@ fn limit_of(root: &Path, group: &str) -> Option<u64> {
         _ => return None,
     };
     let groups = Path::new(path).ancestors();
-    groups.filter_map(|group| text(&root.join(mount).join(group).join(file))?.trim().parse().ok()).min()
-}
-
-fn text(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
+    let limits = groups.filter_map(|group| read_to_string(root.join(mount).join(group).join(file)).ok());
+    limits.filter_map(|limit| limit.trim().parse().ok()).min()
 }
 
 #[cfg(test)]

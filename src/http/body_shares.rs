@@ -27,19 +27,13 @@ use crate::pipeline::{MemoryFull, MemoryLimit};
 const SHARE: usize = 2;
 
 /// Rate in bytes per second below which an unfinished body is slow if others need its memory.
-const SLOW_RATE: u128 = 32 * 1024;
+const SLOW_RATE: f64 = 32.0 * 1024.0;
 
 /// Divisor of the read timeout for the time over which that rate is measured: 5 s by default.
 const WINDOWS_OF_TIMEOUT: u32 = 6;
 
 /// Time for the release of the memory of bodies that were ended.
 const RELEASE_TIME: Duration = Duration::from_secs(1);
-
-/// Number of milliseconds in a second.
-const MILLISECONDS: u128 = 1_000;
-
-/// Leading bits of an IPv6 address that identify a network. One client may have all addresses in it.
-const NETWORK_PREFIX: u128 = !0 << 64;
 
 /// Address of the client that sends a large body, as an extension of its request.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +103,8 @@ impl BodyShares {
     /// Returns the caller with a virtual key, or with an address.
     pub(super) fn caller(&self, key: Option<&str>, address: Option<ClientAddress>) -> CallerId {
         let address = address.map(|address| match address.0 {
-            IpAddr::V6(address) => IpAddr::V6((u128::from(address) & NETWORK_PREFIX).into()),
+            // One client may have all addresses of a network, which the first 64 bits identify.
+            IpAddr::V6(address) => IpAddr::V6((u128::from(address) >> 64 << 64).into()),
             address @ IpAddr::V4(_) => address,
         });
         CallerId(match key {
@@ -185,7 +180,7 @@ impl Arrival {
         if time < window {
             return self.was_slow;
         }
-        (self.window_bytes as u128) * MILLISECONDS < SLOW_RATE * time.as_millis()
+        (self.window_bytes as f64) < SLOW_RATE * time.as_secs_f64()
     }
 }
 

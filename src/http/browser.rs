@@ -196,8 +196,8 @@ impl OriginRules {
         let (Some(scheme), Some(theirs)) = (origin.scheme_str(), origin.authority()) else { return false };
         // A reverse proxy may terminate TLS in front of a listener without TLS, but not the other way round.
         let default_port = match scheme {
-            "https" => HTTPS_PORT,
-            "http" if !self.is_tls => HTTP_PORT,
+            "https" => 443,
+            "http" if !self.is_tls => 80,
             _ => return false,
         };
         let Some(own) = uri.authority().cloned().or_else(|| host_field(headers)) else { return false };
@@ -209,10 +209,6 @@ impl OriginRules {
 fn host_field(headers: &HeaderMap) -> Option<Authority> {
     headers.get(HOST)?.to_str().ok()?.parse().ok()
 }
-
-/// Default ports of the schemes (RFC 9110, section 4.2).
-const HTTP_PORT: u16 = 80;
-const HTTPS_PORT: u16 = 443;
 
 #[cfg(test)]
 mod tests {

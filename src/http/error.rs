@@ -42,9 +42,6 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Seconds after which a client may retry a request that the proxy had no capacity for.
-const RETRY_AFTER_SECONDS: u64 = 2;
-
 pub(super) fn response(status: StatusCode, error: &ErrorBody) -> Response {
     let mut response = (status, [(CONTENT_TYPE, "application/json")], error.to_bytes()).into_response();
     response.extensions_mut().insert(error.clone());
@@ -130,7 +127,7 @@ pub(super) fn too_many_connections() -> Response {
 /// Creates the response to a request that the proxy has no capacity for.
 pub(super) fn overloaded(message: impl Into<String>, code: &str) -> Response {
     let mut response = unavailable(message, code);
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(RETRY_AFTER_SECONDS));
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("2"));
     response
 }
 

@@ -124,7 +124,7 @@ fn normalise_segment(segment: &str) -> Result<String, PathFault> {
     if plain.contains(['/', '\\']) {
         return Err(PathFault::Separator);
     }
-    if plain.as_bytes().windows(ESCAPE_LENGTH).any(is_escape) {
+    if plain.as_bytes().windows("%41".len()).any(is_escape) {
         return Err(PathFault::DoubleEscape);
     }
     let bare = without_parameters(&plain);
@@ -138,9 +138,6 @@ fn escaped(high: Option<u8>, low: Option<u8>) -> Option<u8> {
     let (high, low) = (char::from(high?).to_digit(16)?, char::from(low?).to_digit(16)?);
     u8::try_from(high * 16 + low).ok()
 }
-
-/// Length of `%41`.
-const ESCAPE_LENGTH: usize = 3;
 
 fn is_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [b'%', high, low] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())

@@ -18,9 +18,6 @@ const TOKENS: [HeaderName; 3] = [
     HeaderName::from_static("x-ratelimit-reset-tokens"),
 ];
 
-/// Seconds per minute.
-const MINUTE: u64 = 60;
-
 /// Adds the caller's remaining limits; they replace those of the upstream.
 pub(super) fn mark(headers: &mut HeaderMap, standing: &QuotaStatus) {
     for (names, dimension) in [(REQUESTS, standing.requests), (TOKENS, standing.tokens)] {
@@ -36,7 +33,7 @@ pub(super) fn mark(headers: &mut HeaderMap, standing: &QuotaStatus) {
 
 /// Formats a duration as OpenAI does: `1m5s`, `12s`.
 fn spelled(time: Duration) -> String {
-    match (time.as_secs() / MINUTE, time.as_secs() % MINUTE) {
+    match (time.as_secs() / 60, time.as_secs() % 60) {
         (0, seconds) => format!("{seconds}s"),
         (minutes, seconds) => format!("{minutes}m{seconds}s"),
     }

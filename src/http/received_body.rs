@@ -217,9 +217,6 @@ const FIRST_BUFFER: usize = 64 * 1024;
 /// Factor by which the buffer of a body with a declared length grows. A byte of it is copied 1/7 times on average.
 const DECLARED_GROWTH: usize = 8;
 
-/// Factor by which the buffer of a body of unknown length grows.
-const GROWTH: usize = 2;
-
 /// Reads a body into one buffer. The bytes are copied, because each of the connection's buffers may be much larger than
 /// the piece of the body in it.
 ///
@@ -238,7 +235,7 @@ async fn collect(body: &mut Body, mut room: BodyRoom, known: Length) -> Result<H
         if length > capacity {
             let grown = match known {
                 Length::Declared(_) => capacity.saturating_mul(DECLARED_GROWTH).max(FIRST_BUFFER),
-                Length::AtMost(_) => capacity.saturating_mul(GROWTH),
+                Length::AtMost(_) => capacity.saturating_mul(2),
             };
             let larger = grown.clamp(length, longest);
             room.grow_at_cost_of_slow(capacity, larger).await?;

@@ -182,9 +182,6 @@ impl From<PathFault> for GuardRefusal {
     }
 }
 
-/// Maximum number of characters of a refused host in the message; no DNS name has more.
-const MAX_SHOWN_HOST: usize = 253;
-
 /// Error code of a refused WebSocket.
 const UPGRADE_NOT_SUPPORTED: &str = "upgrade_not_supported";
 
@@ -206,7 +203,8 @@ impl GuardRefusal {
             }
             // RFC 9110, section 15.5.20: the server does not serve the request's authority.
             Self::Host(HostFault::Foreign(host)) => {
-                let shown: String = host.chars().take(MAX_SHOWN_HOST).collect();
+                // No DNS name has more characters.
+                let shown: String = host.chars().take(253).collect();
                 let message = format!(
                     "the host `{shown}` is not served: without required credentials this listener serves `localhost`, its own addresses and \
                      the names in `server.hosts`; add the name there if it belongs to the proxy"

@@ -133,26 +133,21 @@ impl Settings {
     }
 
     fn faults_under(&self, descriptors: Option<usize>) -> Vec<(String, String)> {
-        let timeouts = [
-            ("header_timeout_seconds", self.header_timeout_seconds),
-            ("body_timeout_seconds", self.body_timeout_seconds),
-            ("write_timeout_seconds", self.write_timeout_seconds),
-            ("idle_timeout_seconds", self.idle_timeout_seconds),
+        let seconds = 1..=MAX_TIMEOUT_SECONDS;
+        let ranges = [
+            ("header_timeout_seconds", self.header_timeout_seconds, seconds.clone()),
+            ("body_timeout_seconds", self.body_timeout_seconds, seconds.clone()),
+            ("write_timeout_seconds", self.write_timeout_seconds, seconds.clone()),
+            ("idle_timeout_seconds", self.idle_timeout_seconds, seconds),
+            ("http2_ping_seconds", self.http2_ping_seconds, 0..=MAX_TIMEOUT_SECONDS),
+            ("workers", self.workers as u64, 0..=MAX_WORKERS),
         ];
         let mut faults = Vec::new();
-        for (key, seconds) in timeouts {
-            if !(1..=MAX_TIMEOUT_SECONDS).contains(&seconds) {
-                let why = format!("{seconds} is out of range; set 1 to {MAX_TIMEOUT_SECONDS}");
+        for (key, value, range) in ranges {
+            if !range.contains(&value) {
+                let why = format!("{value} is out of range; set {} to {}", range.start(), range.end());
                 faults.push(fault("server", key, &why));
             }
-        }
-        if self.http2_ping_seconds > MAX_TIMEOUT_SECONDS {
-            let why = format!("{} is out of range; set 0 to {MAX_TIMEOUT_SECONDS}", self.http2_ping_seconds);
-            faults.push(fault("server", "http2_ping_seconds", &why));
-        }
-        if self.workers > MAX_WORKERS {
-            let why = format!("{} is out of range; set 0 to {MAX_WORKERS}", self.workers);
-            faults.push(fault("server", "workers", &why));
         }
         let needed = self.least_body_memory();
         if (1..needed).contains(&self.body_memory_bytes) {
@@ -188,13 +183,14 @@ impl Settings {
     /// configured.
     pub fn body_memory(&self) -> usize {
         match self.body_memory_bytes {
-            0 => self.body_memory_of(usable_memory().unwrap_or(UNKNOWN_MEMORY)),
+            0 => self.body_memory_of(usable_memory().unwrap_or(ASSUMED_MEMORY)),
             configured => configured,
         }
     }
 
     fn body_memory_of(&self, usable: u64) -> usize {
-        let part = usize::try_from(usable / PARTS_OF_MEMORY).unwrap_or(usize::MAX);
+        // A quarter: answers, tools and the store need other parts.
+        let part = usize::try_from(usable / 4).unwrap_or(usize::MAX);
         part.max(self.least_body_memory())
     }
 
@@ -246,14 +242,11 @@ impl Settings {
     }
 }
 
-/// Divisor for the part of the usable memory that request bodies get by default. Answers, tools and the store need others.
-const PARTS_OF_MEMORY: u64 = 4;
-
 /// Assumed memory where the system reports none: 2 GiB.
-const UNKNOWN_MEMORY: u64 = 2 * 1024 * 1024 * 1024;
+const ASSUMED_MEMORY: u64 = 2 << 30;
 
 /// Maximum number of workers, more than the cores of any server.
-const MAX_WORKERS: usize = 1024;
+const MAX_WORKERS: u64 = 1024;
 
 /// Maximum timeout of a connection, in seconds: a day.
 const MAX_TIMEOUT_SECONDS: u64 = 24 * 60 * 60;

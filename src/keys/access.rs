@@ -21,20 +21,14 @@ use super::request_permit::{Charge, RequestPermit, ReservedCharge};
 use super::secret::may_be_ours;
 use super::settings::{Settings, Unmetered};
 use super::usage_counter::Amount;
-use callwright_store::{Revision, Store, StoreError, UsageReport, UsageRow};
-use callwright_types::{KeyLimits, Usage, VirtualKey};
-
-/// Number of keys read from the store per page.
-const PAGE: u32 = 500;
+use callwright_store::{MAX_PAGE, Revision, Store, StoreError, UsageReport, UsageRow};
+use callwright_types::{Usage, VirtualKey};
 
 /// Revision before all others, including that of imported rows.
 const NOTHING_SEEN: Revision = -1;
 
 /// Key of a request; `None` if virtual keys are off.
 pub type Caller = Option<Arc<KnownKey>>;
-
-/// Time between two exchanges of usage with the store: replicas may exceed a limit together for as long.
-const SYNC_PAUSE: Duration = Duration::from_secs(1);
 
 /// Minimum time between two searches for unknown keys in the store.
 const SEARCH_PAUSE: Duration = Duration::from_millis(100);
@@ -234,9 +228,8 @@ impl Access {
 
     /// Returns the remaining limits of a caller.
     pub fn standing(&self, caller: &Caller) -> QuotaStatus {
-        caller
-            .as_ref()
-            .map_or_else(QuotaStatus::default, |known| self.ledger.standing(&Moment::now(), &self.subjects(known)))
+        let subjects = caller.as_ref().map(|known| self.subjects(known)).unwrap_or_default();
+        self.ledger.standing(&Moment::now(), &subjects)
     }
 
     /// Returns the loaded keys.
@@ -271,7 +264,7 @@ impl Access {
         let mut upto = self.upto.lock().await;
         let mut is_other = false;
         loop {
-            let changes = self.store.keys_changed(*upto, PAGE).await?;
+            let changes = self.store.keys_changed(*upto, MAX_PAGE).await?;
             if !changes.keys.is_empty() {
                 is_other = true;
                 self.known.store(Arc::new(self.known.load().with(changes.keys)));
@@ -320,11 +313,6 @@ impl Access {
         if self.exchange().await.is_ok() && was_interrupted {
             let _ = self.exchange().await;
         }
-    }
-
-    /// Time between two exchanges.
-    pub fn sync_pause(&self) -> Duration {
-        SYNC_PAUSE
     }
 
     /// Returns the maximum usage of a request, or nothing if no limit meters it.
@@ -397,7 +385,7 @@ impl Access {
         let mut subjects =
             vec![MeteredSubject { name: subject_of_key(id), shown: format!("the key `{name}`"), limits: *limits }];
         if !group.is_empty() {
-            let limits = self.settings.groups.get(group).copied().unwrap_or_else(KeyLimits::default);
+            let limits = self.settings.groups.get(group).copied().unwrap_or_default();
             subjects.push(MeteredSubject {
                 name: format!("group:{group}"),
                 shown: format!("the group `{group}`"),

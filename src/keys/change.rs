@@ -64,9 +64,6 @@ fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<Vec<
 /// Maximum number of days until a key expires: a hundred years; larger values are mistakes.
 const MAX_DAYS: u32 = 36_500;
 
-/// Hours per day.
-const DAY_HOURS: i64 = 24;
-
 impl KeyChange {
     /// Applies the change to a key.
     ///
@@ -107,7 +104,7 @@ impl KeyChange {
                 return Err(KeyError::Invalid(format!("`expires_in_days` must be at most {MAX_DAYS}; 0 means never")));
             }
             Some(days) => {
-                let time = SignedDuration::from_hours(i64::from(days) * DAY_HOURS);
+                let time = SignedDuration::from_hours(i64::from(days) * 24);
                 key.expires_at = Some(now.checked_add(time).unwrap_or(Timestamp::MAX));
             }
         }

@@ -101,15 +101,8 @@ pub(super) fn globs(texts: &[String]) -> Result<GlobSet, globset::Error> {
 #[derive(Debug, Default)]
 pub struct KnownKeys {
     by_id: HashMap<String, Arc<KnownKey>>,
-    by_handle: HashMap<String, SecretSlot>,
-}
-
-/// A secret of a key.
-#[derive(Debug, Clone)]
-struct SecretSlot {
-    key: Arc<KnownKey>,
-    hash: [u8; 32],
-    valid_until: Option<Timestamp>,
+    /// By the handles of their secrets.
+    by_handle: HashMap<String, Arc<KnownKey>>,
 }
 
 impl KnownKeys {
@@ -117,14 +110,12 @@ impl KnownKeys {
     pub(super) fn with(&self, keys: Vec<VirtualKey>) -> Self {
         let mut by_id = self.by_id.clone();
         by_id.extend(keys.into_iter().map(|key| (key.id.clone(), Arc::new(KnownKey::new(key)))));
-        let slots = by_id.values().flat_map(|known| {
-            known.key.secrets.iter().filter_map(|secret| {
-                let hash = secret::hash_of(&secret.hash)?;
-                let slot = SecretSlot { key: Arc::clone(known), hash, valid_until: secret.valid_until };
-                Some((secret.handle.clone(), slot))
-            })
-        });
-        let by_handle = slots.collect();
+        let handles = |known: &Arc<KnownKey>| {
+            let known = Arc::clone(known);
+            let handles: Vec<String> = known.key.secrets.iter().map(|secret| secret.handle.clone()).collect();
+            handles.into_iter().map(move |handle| (handle, Arc::clone(&known)))
+        };
+        let by_handle = by_id.values().flat_map(handles).collect();
         Self { by_id, by_handle }
     }
 
@@ -133,15 +124,15 @@ impl KnownKeys {
     /// # Errors
     /// [`KeyDenial`]; a sender without the full secret learns only that the key is unknown.
     pub(super) fn find(&self, sent: &str, now: Timestamp) -> Result<Arc<KnownKey>, KeyDenial> {
-        let slot = secret::handle_of(sent).and_then(|handle| self.by_handle.get(handle)).ok_or(KeyDenial::Unknown)?;
-        if !secret::is_same(&slot.hash, &secret::digest(sent)) {
-            return Err(KeyDenial::Unknown);
-        }
-        match KeyState::of(&slot.key.key, now) {
+        let handle = secret::handle_of(sent).ok_or(KeyDenial::Unknown)?;
+        let known = self.by_handle.get(handle).ok_or(KeyDenial::Unknown)?;
+        let mut secrets = known.key.secrets.iter().filter(|secret| secret.handle == handle);
+        let kept = secrets.find(|kept| secret::has_hash(sent, &kept.hash)).ok_or(KeyDenial::Unknown)?;
+        match KeyState::of(&known.key, now) {
             KeyState::Revoked => Err(KeyDenial::Revoked),
             KeyState::Expired => Err(KeyDenial::Expired),
-            KeyState::Active if slot.valid_until.is_some_and(|end| end <= now) => Err(KeyDenial::Expired),
-            KeyState::Active => Ok(Arc::clone(&slot.key)),
+            KeyState::Active if kept.valid_until.is_some_and(|end| end <= now) => Err(KeyDenial::Expired),
+            KeyState::Active => Ok(Arc::clone(known)),
         }
     }
 

@@ -11,9 +11,6 @@ use super::usage_counter::{Amount, KeyUsageCounter};
 use callwright_store::{UsageChanges, UsageRow};
 use callwright_types::KeyLimits;
 
-/// Billionths per unit of currency.
-const NANOS: f64 = 1e9;
-
 /// Retry time when too many requests are in progress; their end is unknown.
 const CONCURRENT_RETRY: Duration = Duration::from_secs(1);
 
@@ -182,7 +179,7 @@ fn refusal(
     // Reservations of other processes are unknown: each of their requests counts with the reservation of this one.
     let by_others = tally.reserved.plus(reserved.times(tally.elsewhere));
     let budget = limits.budget;
-    let (money, used) = (budget.amount * NANOS, tally.of_period(now, budget.period).nanos);
+    let (money, used) = (budget.amount * 1e9, tally.of_period(now, budget.period).nanos);
     if budget.amount > 0.0 && used as f64 >= money {
         let message = format!("{shown} has used up its budget of {} for this {}", budget.amount, budget.period.label());
         return Some(exceeded(ViolatedLimit::Budget, now.left_of(budget.period), message));

@@ -7,9 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use callwright_types::Usage;
 
-/// Cost of a token in billionths of the currency, per unit of its price per million.
-const NANOS_PER_TOKEN: f64 = 1e9 / 1e6;
-
 /// Prices of a model (`[prices."MODEL"]`), in the same currency as the budgets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -35,8 +32,8 @@ impl PriceSettings {
         let sum = (usage.prompt_tokens - cached) as f64 * self.prompt
             + cached as f64 * self.cached.unwrap_or(self.prompt)
             + usage.completion_tokens as f64 * self.completion;
-        // The cast saturates.
-        (sum * NANOS_PER_TOKEN).ceil() as u64
+        // Prices are those of a million tokens. The cast saturates.
+        (sum * 1e9 / 1e6).ceil() as u64
     }
 }
 

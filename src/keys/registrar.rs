@@ -8,14 +8,11 @@ use super::error::KeyError;
 use super::ledger::subject_of_key;
 use super::report::{KeyReport, UsageSummary};
 use super::secret;
-use callwright_store::{KeyPut, Revision, Store, StoreError};
+use callwright_store::{KeyPut, MAX_PAGE, Revision, Store, StoreError};
 use callwright_types::{KeyLimits, KeySecret, Secret, VirtualKey, ids};
 
 /// Number of attempts of a change when concurrent changes interfere.
 const TRIES: u32 = 3;
-
-/// Number of keys read per page.
-const PAGE: u32 = 500;
 
 /// Maximum number of valid secrets of a key, including the latest; faster rotation invalidates the oldest.
 const MAX_SECRETS: usize = 5;
@@ -78,13 +75,11 @@ impl<'a> Registrar<'a> {
     /// [`KeyError`]; then the secrets are unchanged.
     pub async fn rotate(&self, id_or_name: &str, grace: SignedDuration) -> Result<IssuedSecret, KeyError> {
         let (secret, kept) = secret::mint(Timestamp::now()).ok_or(KeyError::NoRandom)?;
-        let key = self
-            .changed(id_or_name, |key, now| {
-                add_secret(key, kept.clone(), now, grace);
-                Ok(())
-            })
-            .await?;
-        Ok(IssuedSecret { key: KeyReport::of(&key, Timestamp::now(), None), secret })
+        let add = |key: &mut VirtualKey, now| {
+            add_secret(key, kept.clone(), now, grace);
+            Ok(())
+        };
+        Ok(IssuedSecret { key: self.changed(id_or_name, add).await?, secret })
     }
 
     /// Revokes a key at once and permanently.
@@ -92,13 +87,11 @@ impl<'a> Registrar<'a> {
     /// # Errors
     /// [`KeyError`].
     pub async fn revoke(&self, id_or_name: &str) -> Result<KeyReport, KeyError> {
-        let key = self
-            .changed(id_or_name, |key, now| {
-                key.revoked_at = Some(now);
-                Ok(())
-            })
-            .await?;
-        Ok(KeyReport::of(&key, Timestamp::now(), None))
+        let revoke = |key: &mut VirtualKey, now| {
+            key.revoked_at = Some(now);
+            Ok(())
+        };
+        self.changed(id_or_name, revoke).await
     }
 
     /// Changes a key.
@@ -106,8 +99,7 @@ impl<'a> Registrar<'a> {
     /// # Errors
     /// [`KeyError`]; then the key is unchanged.
     pub async fn update(&self, id_or_name: &str, change: &KeyChange) -> Result<KeyReport, KeyError> {
-        let key = self.changed(id_or_name, |key, now| change.apply(key, now)).await?;
-        Ok(KeyReport::of(&key, Timestamp::now(), None))
+        self.changed(id_or_name, |key, now| change.apply(key, now)).await
     }
 
     /// Returns all keys in the order of creation.
@@ -117,7 +109,7 @@ impl<'a> Registrar<'a> {
     pub async fn list(&self) -> Result<Vec<KeyReport>, StoreError> {
         let (mut keys, mut after) = (std::collections::BTreeMap::new(), 0);
         loop {
-            let changes = self.store.keys_changed(after, PAGE).await?;
+            let changes = self.store.keys_changed(after, MAX_PAGE).await?;
             keys.extend(changes.keys.into_iter().map(|key| (key.id.clone(), key)));
             after = changes.upto;
             if !changes.more {
@@ -148,7 +140,7 @@ impl<'a> Registrar<'a> {
         &self,
         id_or_name: &str,
         change: impl Fn(&mut VirtualKey, Timestamp) -> Result<(), KeyError>,
-    ) -> Result<VirtualKey, KeyError> {
+    ) -> Result<KeyReport, KeyError> {
         for _ in 0..TRIES {
             let (mut key, seen) = self.find(id_or_name).await?;
             if key.revoked_at.is_some() {
@@ -158,7 +150,7 @@ impl<'a> Registrar<'a> {
             change(&mut key, now)?;
             key.updated_at = now;
             match self.store.put_key(&key, Some(seen)).await? {
-                KeyPut::Written => return Ok(key),
+                KeyPut::Written => return Ok(KeyReport::of(&key, now, None)),
                 KeyPut::NameTaken => return Err(KeyError::NameTaken(key.name)),
                 KeyPut::Outdated => {}
             }

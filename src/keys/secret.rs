@@ -6,10 +6,9 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use ring::rand::{SecureRandom, SystemRandom};
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use callwright_common::digest::hex;
+use callwright_common::digest;
 use callwright_types::{KeySecret, Secret};
 
 /// Prefix of every secret, recognisable by people and by secret scanners.
@@ -18,16 +17,14 @@ const BEGINNING: &str = "cw-";
 /// Number of characters of the handle, which lists show. The chance that two keys have the same handle is 1 in 10^14.
 const HANDLE_LENGTH: usize = 8;
 
-/// Number of random bytes of a secret. 256 bits cannot be guessed, so a plain hash protects them as well as a slow one.
-const RANDOM_BYTES: usize = 32;
-
 /// Creates a secret and its stored form. Returns `None` if the system provides no random numbers.
 pub(super) fn mint(at: Timestamp) -> Option<(Secret, KeySecret)> {
-    let mut random = [0; RANDOM_BYTES];
+    // 256 bits cannot be guessed, so a plain hash protects them as well as a slow one.
+    let mut random = [0; 32];
     SystemRandom::new().fill(&mut random).ok()?;
     let handle: String = repeat_with(fastrand::alphanumeric).take(HANDLE_LENGTH).collect();
     let text = format!("{BEGINNING}{handle}-{}", URL_SAFE_NO_PAD.encode(random));
-    let kept = KeySecret { handle, hash: hex(&digest(&text)), created_at: at, valid_until: None };
+    let kept = KeySecret { handle, hash: digest::of_text(&text), created_at: at, valid_until: None };
     Some((Secret::new(text), kept))
 }
 
@@ -48,37 +45,19 @@ pub(super) fn prefix(handle: &str) -> String {
     format!("{BEGINNING}{handle}-...")
 }
 
-/// Returns the SHA-256 hash of a text.
-pub(super) fn digest(text: &str) -> [u8; 32] {
-    Sha256::digest(text.as_bytes()).into()
-}
-
-/// Compares two hashes in constant time.
-pub(super) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
-    one.ct_eq(other).into()
-}
-
-/// Parses a hash in hexadecimal digits.
-pub(super) fn hash_of(hex: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    let digits = hex.as_bytes();
-    if digits.len() != 2 * bytes.len() {
-        return None;
-    }
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(bytes)
+/// Whether a text has this hash. The comparison takes constant time.
+pub(super) fn has_hash(text: &str, hash: &str) -> bool {
+    digest::of_text(text).as_bytes().ct_eq(hash.as_bytes()).into()
 }
 
 /// Operator token; only its hash is held.
 #[derive(Clone)]
-pub struct OperatorToken(Option<[u8; 32]>);
+pub struct OperatorToken(Option<String>);
 
 impl OperatorToken {
     /// Creates a credential from the settings; an empty token disables the check.
     pub fn of(token: &Secret) -> Self {
-        Self((!token.is_empty()).then(|| digest(token.expose())))
+        Self((!token.is_empty()).then(|| digest::of_text(token.expose())))
     }
 
     /// Whether the sent token matches. A proxy without an operator token recognises no operator.
@@ -91,8 +70,7 @@ impl OperatorToken {
         match (&self.0, sent) {
             (None, _) => true,
             (Some(_), None) => false,
-            // Hashes have a fixed length, so the comparison does not reveal the token's length.
-            (Some(token), Some(sent)) => is_same(token, &digest(sent)),
+            (Some(hash), Some(sent)) => has_hash(sent, hash),
         }
     }
 }
@@ -112,8 +90,7 @@ mod tests {
         let (secret, kept) = mint(Timestamp::UNIX_EPOCH).unwrap();
         let text = secret.expose();
         assert_eq!(handle_of(text), Some(kept.handle.as_str()));
-        assert!(is_same(&hash_of(&kept.hash).unwrap(), &digest(text)));
-        assert!(!is_same(&hash_of(&kept.hash).unwrap(), &digest(&format!("{text}x"))));
+        assert!(has_hash(text, &kept.hash) && !has_hash(&format!("{text}x"), &kept.hash));
         let random = text.rsplit_once(&format!("{}-", kept.handle)).unwrap().1;
         assert_eq!(random.len(), 43, "256 bits in base64");
         assert!(!format!("{kept:?}").contains(random));
@@ -131,10 +108,9 @@ mod tests {
     }
 
     #[test]
-    fn only_64_digits_are_a_hash() {
-        assert_eq!(hash_of(&hex(&[7; 32])), Some([7; 32]));
-        for text in ["", "0", &"0".repeat(63), &"g".repeat(64), &"ä".repeat(32)] {
-            assert_eq!(hash_of(text), None, "{text}");
+    fn a_text_that_is_no_hash_fits_nothing() {
+        for hash in ["", "0", &"0".repeat(64), &"g".repeat(64)] {
+            assert!(!has_hash("", hash), "{hash}");
         }
     }
 

@@ -17,15 +17,11 @@ const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(60);
 /// Warning threshold for expiring certificates, in days; `dashboards/prometheus/alerts.yml` uses the same number.
 const EXPIRES_SOON_DAYS: i64 = 14;
 
-/// Limits of the process on Linux (proc(5)).
-const LIMITS: &str = "/proc/self/limits";
-const OPEN_FILES: &str = "Max open files";
-
 /// Warning threshold. A turn holds a client connection, an upstream connection and at times an API connection. Fewer
 /// files than this serve only some hundred turns at once.
-const FEW_FILES: u64 = 4_096;
+const FEW_FILES: usize = 4_096;
 /// Failure threshold. The store, the listeners and libraries open about this many files before the first turn.
-const TOO_FEW_FILES: u64 = 256;
+const TOO_FEW_FILES: usize = 256;
 
 /// Checks the clock offset against a provider's clock.
 pub(super) fn clock(ahead: Option<SignedDuration>) -> DoctorFinding {
@@ -51,7 +47,7 @@ pub(super) async fn examine(loaded: &LoadedConfig) -> Vec<DoctorFinding> {
     let now = Timestamp::now();
     findings.extend(app::certificates(server, now).into_iter().map(|state| certificate(state, now)));
     findings.push(onnx_runtime(loaded));
-    findings.extend(std::fs::read_to_string(LIMITS).ok().and_then(|text| open_files(&text)));
+    findings.extend(app::limit_of_open_files().map(open_files));
     findings
 }
 
@@ -99,21 +95,17 @@ fn onnx_runtime(loaded: &LoadedConfig) -> DoctorFinding {
     }
 }
 
-/// Checks the soft limit in the kernel's text; `None` if the text has none.
-fn open_files(limits: &str) -> Option<DoctorFinding> {
+/// Checks the soft limit of open files.
+fn open_files(limit: usize) -> DoctorFinding {
     const CHECK: &str = "open files";
-    let line = limits.lines().find_map(|line| line.strip_prefix(OPEN_FILES))?;
-    let limit = line.split_whitespace().next()?;
-    let Ok(files) = limit.parse::<u64>() else {
-        return (limit == "unlimited").then(|| ok(CHECK, "unlimited"));
-    };
-    let message = format!("the limit is {files}, and each turn in flight uses 2 to 3");
+    let message = format!("the limit is {limit}, and each turn in flight uses 2 to 3");
     let fix = "raise it: `LimitNOFILE=` of a systemd unit, `ulimits` of a container, `ulimit -n` of a shell";
-    Some(match files {
+    match limit {
         0..TOO_FEW_FILES => fail(CHECK, message, fix),
         TOO_FEW_FILES..FEW_FILES => warn(CHECK, message, fix),
+        usize::MAX => ok(CHECK, "unlimited"),
         _ => ok(CHECK, message),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -121,21 +113,12 @@ mod tests {
     use super::super::finding::CheckStatus;
     use super::*;
 
-    fn limits(soft: &str) -> String {
-        format!(
-            "Limit  Soft Limit  Hard Limit  Units\nMax cpu time  unlimited  unlimited  seconds\nMax open files  {soft}  524288  files\n"
-        )
-    }
-
     #[test]
     fn the_soft_limit_of_open_files_is_judged() {
-        let status = |soft: &str| open_files(&limits(soft)).map(|finding| finding.status);
-        assert_eq!(status("unlimited"), Some(CheckStatus::Ok));
-        assert_eq!(status("4096"), Some(CheckStatus::Ok));
-        assert_eq!(status("1024"), Some(CheckStatus::Warn));
-        assert_eq!(status("255"), Some(CheckStatus::Fail));
-        assert_eq!(status("many"), None);
-        assert_eq!(open_files(""), None);
+        let status = |limit| open_files(limit).status;
+        assert_eq!((status(usize::MAX), status(4096)), (CheckStatus::Ok, CheckStatus::Ok));
+        assert_eq!((status(1024), status(255)), (CheckStatus::Warn, CheckStatus::Fail));
+        assert_eq!(open_files(usize::MAX).message, "unlimited");
     }
 
     #[test]

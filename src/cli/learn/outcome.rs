@@ -1,17 +1,8 @@
 //! Report of a learning run as a table for the terminal.
 
 use crate::cli::plain;
-use crate::cli::table::{Column, TextTable};
+use crate::cli::table::{Column, SHOWN_ROWS, TextTable};
 use callwright_offline::{Report, TestReport, grouped};
-
-/// Maximum number of printed rows; report.json has all.
-const SHOWN_ROWS: usize = 20;
-
-/// Maximum number of printed characters of a name.
-const NAME_WIDTH: usize = 48;
-
-/// Width of a column of numbers.
-const NUMBER_WIDTH: usize = 10;
 
 /// Prints the changes of a run on standard error.
 pub(super) fn print(report: &Report) {
@@ -19,7 +10,7 @@ pub(super) fn print(report: &Report) {
 }
 
 fn text(report: &Report) -> String {
-    let mut table = TextTable::new([vec![Column::Cut(NAME_WIDTH)], vec![Column::Right(NUMBER_WIDTH); 3]].concat());
+    let mut table = TextTable::new([&[Column::Cut(48)][..], &[Column::Right(10); 3]].concat());
     table.line(&format!(
         "macro-F1 {:.2} % -> {:.2} % after {} iterations, on {:.0} % of {} samples",
         report.before,

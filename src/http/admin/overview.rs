@@ -13,9 +13,6 @@ use callwright_store::{MAX_BUCKETS, Overview, OverviewRange, SessionFilter, time
 /// Default length of the range.
 const DEFAULT_RANGE: SignedDuration = SignedDuration::from_hours(24);
 
-/// Default number of intervals.
-const DEFAULT_BUCKETS: u32 = 48;
-
 /// Range of the counted turns.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -30,7 +27,7 @@ pub(in crate::http) struct OverviewQuery {
 impl OverviewQuery {
     fn range(&self) -> Result<OverviewRange, String> {
         let (since, until) = bounds(self.since, self.until)?;
-        let buckets = self.buckets.unwrap_or(DEFAULT_BUCKETS);
+        let buckets = self.buckets.unwrap_or(48);
         if !(1..=MAX_BUCKETS).contains(&buckets) {
             return Err(format!("`buckets` is {buckets}; it must be 1 to {MAX_BUCKETS}"));
         }
@@ -102,7 +99,7 @@ mod tests {
             buckets,
         };
         let range = query("", "2026-03-02T00:00:00Z", None).range().unwrap();
-        assert_eq!((range.since.to_string().as_str(), range.buckets), ("2026-03-01T00:00:00Z", DEFAULT_BUCKETS));
+        assert_eq!((range.since.to_string().as_str(), range.buckets), ("2026-03-01T00:00:00Z", 48));
         for query in [
             query("2026-03-02T00:00:00Z", "2026-03-02T00:00:00Z", None),
             query("", "", Some(0)),

@@ -12,12 +12,7 @@ use crate::http::error::{self, Refusal};
 use crate::http::json::{Answer, Json, ParsedQuery, Sent, SentBody};
 use crate::http::state::OperatorSide;
 use crate::pipeline::{Editing, Inspection, ToolShown};
-
-/// Default number of tools per page.
-const DEFAULT_PAGE: usize = 100;
-
-/// Maximum number of tools per page.
-const MAX_PAGE: usize = 1_000;
+use callwright_store::MAX_PAGE;
 
 /// Query of a list of tools.
 #[derive(Debug, Default, Deserialize)]
@@ -53,7 +48,7 @@ pub(in crate::http) async fn list(
     State(side): State<OperatorSide>,
     ParsedQuery(ToolsQuery { toolset, name, limit, after }): ParsedQuery<ToolsQuery>,
 ) -> Json<impl Serialize> {
-    let limit = limit.unwrap_or(DEFAULT_PAGE).clamp(1, MAX_PAGE);
+    let limit = limit.unwrap_or(100).clamp(1, MAX_PAGE as usize);
     let (tools, total) = side.pipeline.inspect().tools(toolset.as_deref(), &name, after, limit);
     let next = after.saturating_add(tools.len());
     let mut page = json!({"tools": tools, "total": total});

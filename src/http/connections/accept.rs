@@ -20,14 +20,6 @@ const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 /// Minimum time between two log lines about accept errors.
 const LOG_PERIOD: Duration = Duration::from_secs(10);
 
-/// Number of descriptors that the client listener reserves. They allow it to accept and close connections if no other
-/// descriptor is left.
-const SPARE_FOR_CLIENTS: usize = 1;
-
-/// Number of descriptors that the operator listener reserves. They allow it to serve operators if no other descriptor
-/// is left.
-const SPARE_FOR_OPERATORS: usize = 8;
-
 /// File behind reserved descriptors.
 const SPARE_FILE: &str = "/dev/null";
 
@@ -115,8 +107,10 @@ struct Spare {
 impl Spare {
     fn new(side: Listener) -> Self {
         let wanted = match side {
-            Listener::Client => SPARE_FOR_CLIENTS,
-            Listener::Operator => SPARE_FOR_OPERATORS,
+            // It accepts and closes connections if no other descriptor is left.
+            Listener::Client => 1,
+            // It serves some operators even then.
+            Listener::Operator => 8,
         };
         let mut spare = Self { files: Vec::with_capacity(wanted), wanted };
         spare.refill();

@@ -1,17 +1,5 @@
 //! Number of connections that fit into the limit of open files.
 
-use std::fs::File;
-use std::io::Read;
-
-/// Limits of the process on Linux (proc(5)). On other systems the limit is unknown.
-const LIMITS: &str = "/proc/self/limits";
-
-/// Prefix of the line about open files.
-const OPEN_FILES: &str = "Max open files";
-
-/// Maximum number of bytes to read; Linux writes about 1,400.
-const MAX_BYTES: u64 = 16 * 1024;
-
 /// Number of descriptors reserved for everything but clients and their upstreams: the store, documents, the operator
 /// listener, refused sockets. If the limit is below twice this number, half of the limit is reserved.
 const RESERVED: usize = 256;
@@ -19,14 +7,10 @@ const RESERVED: usize = 256;
 /// Default maximum number of client connections. An idle one takes about ten kilobytes.
 const MOST_BY_DEFAULT: usize = 10_000;
 
-/// Number of descriptors per client connection: its own, and that of the upstream connection.
-const PER_CONNECTION: usize = 2;
-
-/// Returns the number of files that this process may open; `None` if the system reports none.
-pub(in crate::http) fn limit() -> Option<usize> {
-    let mut text = String::new();
-    File::open(LIMITS).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    soft_limit(&text)
+/// Returns the number of files that this process may open; `None` if the system reports none, as other systems than Linux
+/// (proc(5)).
+pub fn limit() -> Option<usize> {
+    soft_limit(&std::fs::read_to_string("/proc/self/limits").ok()?)
 }
 
 /// Returns the maximum number of client connections that fit into a limit.
@@ -36,12 +20,16 @@ pub(in crate::http) fn most_connections(limit: Option<usize>) -> usize {
 
 /// Returns the default number of client connections for a limit.
 pub(in crate::http) fn default_connections(limit: Option<usize>) -> usize {
-    (most_connections(limit) / PER_CONNECTION).clamp(1, MOST_BY_DEFAULT)
+    // Each has a descriptor, and a second one for its upstream connection.
+    (most_connections(limit) / 2).clamp(1, MOST_BY_DEFAULT)
 }
 
 fn soft_limit(limits: &str) -> Option<usize> {
-    let line = limits.lines().find_map(|line| line.strip_prefix(OPEN_FILES))?;
-    line.split_whitespace().next()?.parse().ok()
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(usize::MAX),
+        limit => limit.parse().ok(),
+    }
 }
 
 #[cfg(test)]
@@ -53,7 +41,7 @@ mod tests {
         let text =
             |soft: &str| format!("Limit  Soft Limit  Hard Limit\nMax open files            {soft}   524288   files\n");
         assert_eq!(soft_limit(&text("1024")), Some(1_024));
-        assert_eq!(soft_limit(&text("unlimited")), None);
+        assert_eq!((soft_limit(&text("unlimited")), soft_limit(&text("many"))), (Some(usize::MAX), None));
         assert_eq!(soft_limit(""), None);
         assert_eq!((most_connections(Some(1_024)), default_connections(Some(1_024))), (768, 384));
         assert_eq!((most_connections(Some(64)), default_connections(Some(64))), (32, 16));
