@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::http::{
-    self, ApprovalStreams, BodyShares, ClientSide, Connections, OperatorSide, RequestGuard, WorkerThreads, Workers,
+    self, ApprovalStreams, BodyShares, ClientSide, Connections, OperatorSide, RequestGuard, Tls, WorkerThreads, Workers,
 };
 use crate::keys::{Access, OperatorToken};
 use crate::pipeline::{MemoryLimit, Pipeline, TURN_LOG_TARGET};
@@ -40,7 +40,7 @@ use callwright_store::{Store, StoreClaim};
 use callwright_telemetry::labels::Listener;
 use callwright_telemetry::{self as telemetry, DelayedLines, LogError, Metrics};
 
-use certificates::Certificates;
+use certificates::scheme;
 
 pub use crate::http::limit_of_open_files;
 pub use crate::pipeline::ToolsetState;
@@ -101,9 +101,11 @@ impl App {
         let claim = StoreClaim::take(&settings.store, base_dir)?;
         let addresses = AddressAudit::new(&settings.executor)?;
         let built = build::build(settings, base_dir).await?;
-        let certificates = Certificates::load(&server, &built.metrics)?;
-        let client_url = format!("{}://{client}", certificates.client_scheme());
-        let operator_url = format!("{}://{operator}", certificates.operator_scheme());
+        let client_tls = Tls::load(Listener::Client, &server, built.metrics.clone())?;
+        let operator_tls = Tls::load(Listener::Operator, &server, built.metrics.clone())?;
+        let watcher = certificates::watch(client_tls.iter().chain(&operator_tls).cloned().collect());
+        let client_url = format!("{}://{client}", scheme(client_tls.as_ref()));
+        let operator_url = format!("{}://{operator}", scheme(operator_tls.as_ref()));
 
         let draining = Arc::new(AtomicBool::new(false));
         let are_keys_required = built.access.is_required();
@@ -132,7 +134,6 @@ impl App {
         let client_router = http::client_router(client_side, client_guard);
         let operator_router = http::operator_router(operator_side, operator_guard);
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
-        let Certificates { client: client_tls, operator: operator_tls, watcher } = certificates;
         let clients = Connections::new(Listener::Client, &server, built.metrics.clone());
         let operators = Connections::new(Listener::Operator, &server, built.metrics.clone());
         let count = server.worker_count();

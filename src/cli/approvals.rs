@@ -14,7 +14,7 @@ use super::table::{Column, TextTable};
 /// The approvals on the operator side.
 const APPROVALS: Resource = Resource { path: "/admin/approvals", items: "approvals", cursor: "before" };
 
-/// Actions of `approvals`.
+// A doc comment would replace that of the subcommand in `CliVerb`.
 #[derive(Debug, Subcommand)]
 pub(super) enum ApprovalsAction {
     /// List calls, newest first; by default those that wait for a decision.

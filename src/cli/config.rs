@@ -13,7 +13,7 @@ use crate::config;
 use callwright_openapi::{Report, Toolset};
 use callwright_policy::Policy;
 
-/// Actions of `config`.
+// A doc comment would replace that of the subcommand in `CliVerb`.
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigAction {
     /// Validate the configuration and its policies and OpenAPI documents as `serve` would.

@@ -14,7 +14,7 @@ use super::table::{Column, TextTable, beginning};
 /// The lessons on the operator side.
 const LESSONS: Resource = Resource { path: "/admin/lessons", items: "items", cursor: "after" };
 
-/// Actions of `lessons`.
+// A doc comment would replace that of the subcommand in `CliVerb`.
 #[derive(Debug, Subcommand)]
 pub(super) enum LessonsAction {
     /// List lessons in the order of learning.

@@ -17,7 +17,7 @@ use callwright_policy::{KeyFacts, PolicyBook, PolicySelection, Settings, TurnFac
 /// Header field with which a request selects a policy.
 const POLICY_HEADER: &str = "x-callwright-policy";
 
-/// Actions of `policy`.
+// A doc comment would replace that of the subcommand in `CliVerb`.
 #[derive(Debug, Subcommand)]
 pub(super) enum PolicyAction {
     /// Validate a folder of policies as `serve` would.

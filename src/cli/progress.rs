@@ -23,9 +23,6 @@ const ITERATION: &str = "{prefix} {wide_bar} {pos}/{len} tools {eta} left";
 /// Template for a stage of questions.
 const STAGE: &str = "{prefix} {wide_bar} {pos}/{len} questions {eta} left";
 
-/// Maximum number of characters of the file name in front of the bar.
-const NAME_WIDTH: usize = 24;
-
 const PLACE: Style = AnsiColor::Yellow.on_default();
 
 /// Prints progress on standard error; the bar is shown only if it is a terminal.
@@ -52,17 +49,12 @@ impl ProgressPrinter {
 
 impl Watcher for ProgressPrinter {
     fn begins(&self, file: &str, bytes: Option<u64>) {
-        if !self.shown {
-            return;
-        }
-        let bar = bytes.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
-        let template = if bytes.is_some() { SIZED } else { UNSIZED };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
         let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-        bar.set_prefix(name.chars().take(NAME_WIDTH).collect::<String>());
-        *self.bar.lock().unwrap_or_else(PoisonError::into_inner) = bar;
+        let prefix = name.chars().take(24).collect();
+        match bytes {
+            Some(bytes) => self.replace_bar(SIZED, prefix, ProgressBar::new(bytes)),
+            None => self.replace_bar(UNSIZED, prefix, ProgressBar::new_spinner()),
+        }
     }
 
     fn advances(&self, bytes: u64, records: u64) {
@@ -86,12 +78,11 @@ impl Watcher for ProgressPrinter {
 }
 
 impl ProgressPrinter {
-    /// Replaces the bar by a new one of `length` steps, if bars are shown.
-    fn replace_bar(&self, template: &str, prefix: String, length: usize) {
+    /// Replaces the bar, if bars are shown.
+    fn replace_bar(&self, template: &str, prefix: String, bar: ProgressBar) {
         if !self.shown {
             return;
         }
-        let bar = ProgressBar::new(length as u64);
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
@@ -103,7 +94,7 @@ impl ProgressPrinter {
 
 impl NotesWatcher for ProgressPrinter {
     fn stage(&self, name: &str, cases: usize) {
-        self.replace_bar(STAGE, name.to_owned(), cases);
+        self.replace_bar(STAGE, name.to_owned(), ProgressBar::new(cases as u64));
     }
 
     fn case_done(&self) {
@@ -113,7 +104,7 @@ impl NotesWatcher for ProgressPrinter {
 
 impl LearnWatcher for ProgressPrinter {
     fn begins(&self, iteration: usize, tools: usize) {
-        self.replace_bar(ITERATION, format!("iteration {iteration}"), tools);
+        self.replace_bar(ITERATION, format!("iteration {iteration}"), ProgressBar::new(tools as u64));
     }
 
     fn advances(&self) {

@@ -38,7 +38,7 @@ const TAIL_BEGIN: usize = 10;
 /// Time between two queries of `tail`.
 const TAIL_PAUSE: Duration = Duration::from_secs(1);
 
-/// Actions of `traces`.
+// A doc comment would replace that of the subcommand in `CliVerb`.
 #[derive(Debug, Subcommand)]
 pub(super) enum TracesAction {
     /// List traces, newest first.

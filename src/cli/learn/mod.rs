@@ -9,7 +9,7 @@ use clap::Subcommand;
 
 use super::errors::VerbResult;
 
-/// Actions of `learn`.
+// A doc comment would replace that of the subcommand in `CliVerb`.
 #[derive(Debug, Subcommand)]
 pub(super) enum LearnAction {
     /// Learn patterns of requests for each tool, and write them to an editable file. Exit status 1 if a line could not

@@ -4,14 +4,14 @@ mod handshake;
 mod identity;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
 
 use super::{Settings, TlsSettings};
 use callwright_telemetry::Metrics;
-use callwright_telemetry::labels::Listener;
+use callwright_telemetry::labels::{Listener, ResultLabel};
 
 pub(super) use identity::HTTP_1_1;
 pub use identity::{Identity, TlsError};
@@ -23,6 +23,8 @@ pub struct Tls {
     side: Listener,
     settings: TlsSettings,
     current: ArcSwap<Identity>,
+    /// Digest of the files that were read last, or the error.
+    seen: Mutex<Result<[u8; 32], TlsError>>,
     metrics: Arc<Metrics>,
 }
 
@@ -37,8 +39,8 @@ impl Tls {
             return Ok(None);
         }
         let identity = Identity::load(Self::table_of(side), &settings)?;
-        let current = ArcSwap::from_pointee(identity);
-        let tls = Self { side, settings, current, metrics };
+        let seen = Mutex::new(Ok(identity.digest()));
+        let tls = Self { side, settings, current: ArcSwap::from_pointee(identity), seen, metrics };
         tls.record_expiry();
         Ok(Some(Arc::new(tls)))
     }
@@ -52,34 +54,31 @@ impl Tls {
         tls.is_on().then(|| Identity::load(Self::table_of(side), tls))
     }
 
-    /// Reads the current files.
-    ///
-    /// # Errors
-    /// [`TlsError`]: a file is invalid, or the files do not match.
-    pub fn read(&self) -> Result<Identity, TlsError> {
-        Identity::load(self.table(), &self.settings)
-    }
-
-    /// Installs a new identity for later handshakes.
-    pub fn show(&self, identity: Identity) {
-        self.current.store(Arc::new(identity));
-        self.record_expiry();
-    }
-
-    /// Returns the digest of the installed identity.
-    pub fn digest(&self) -> [u8; 32] {
-        self.current.load().digest()
+    /// Reads the files again. If they are valid and have changed, later handshakes use them.
+    pub fn reload(&self) {
+        let read = Identity::load(Self::table_of(self.side), &self.settings);
+        let now = read.as_ref().map(Identity::digest).map_err(TlsError::clone);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if now == *seen {
+            return;
+        }
+        *seen = now;
+        self.metrics.tls_reloads.inc(if read.is_ok() { ResultLabel::Success } else { ResultLabel::Failure });
+        match read {
+            Ok(identity) => {
+                let (table, expires) = (Self::table_of(self.side), identity.not_after());
+                tracing::info!(%expires, "{table}: certificate and key reloaded");
+                self.current.store(Arc::new(identity));
+                self.record_expiry();
+            }
+            Err(error) => tracing::error!(%error, "certificate and key not reloaded; the previous ones stay in use"),
+        }
     }
 
     /// Returns the configured files.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> + '_ {
         let TlsSettings { certificate, key, client_ca } = &self.settings;
         [certificate, key, client_ca].into_iter().filter(|file| !file.is_empty()).map(PathBuf::from)
-    }
-
-    /// Returns the name of the configuration table.
-    pub fn table(&self) -> &'static str {
-        Self::table_of(self.side)
     }
 
     /// Returns the name of a listener's configuration table.
@@ -98,7 +97,11 @@ impl Tls {
         let identity = self.current.load();
         self.metrics.certificate_expires(self.side, identity.not_after().as_second());
         if let Some(fault) = identity.time_fault(jiff::Timestamp::now()) {
-            tracing::warn!(file = self.settings.certificate, "{}: {fault}; clients will refuse it", self.table());
+            tracing::warn!(
+                file = self.settings.certificate,
+                "{}: {fault}; clients will refuse it",
+                Self::table_of(self.side)
+            );
         }
     }
 }
