@@ -130,14 +130,28 @@ fn policy_of_alias(book: &PolicyBook, alias: &str, settings: &AliasSettings) -> 
 fn no_server(toolset: &Toolset) -> Option<ToolsetFinding> {
     let count = toolset.operations.iter().filter(|operation| operation.servers.is_empty()).count();
     let total = toolset.operations.len();
-    (count > 0).then(|| ToolsetFinding {
+    let message = format!("{count} of {total} operations have no absolute server URL; their calls are refused");
+    let lines = format!("{}\nbase_url = \"https://HOST\"", toolset_table(toolset, ""));
+    (count > 0).then(|| configured(toolset, RefusalReason::NoServer, count, message, lines))
+}
+
+/// Returns a finding about `count` operations that lines of the configuration fix.
+fn configured(
+    toolset: &Toolset,
+    reason: RefusalReason,
+    count: usize,
+    message: String,
+    lines: String,
+) -> ToolsetFinding {
+    let is_total = count == toolset.operations.len();
+    ToolsetFinding {
         toolset: toolset.name.clone(),
-        reason: RefusalReason::NoServer,
-        is_total: count == total,
-        message: format!("{count} of {total} operations have no absolute server URL; their calls are refused"),
+        reason,
+        is_total,
+        message,
         place: "callwright.toml".to_owned(),
-        lines: format!("{}\nbase_url = \"https://HOST\"", toolset_table(toolset, "")),
-    })
+        lines,
+    }
 }
 
 /// Returns the hosts of a toolset's servers, each with one of its URLs and the number of operations.
@@ -165,23 +179,17 @@ fn forbidden_addresses(
         }
         let mut allowed: Vec<String> = settings.allowed_addresses.iter().map(|entry| format!("\"{entry}\"")).collect();
         allowed.push(allowed_address(Some(&host)));
-        findings.push(ToolsetFinding {
-            toolset: toolset.name.clone(),
-            reason: RefusalReason::AddressNotAllowed,
-            is_total: count == total,
-            message: format!(
-                "the address of `{host}` is private, local or reserved, and not allowed; the calls of {count} of {total} \
-                 operations are refused"
-            ),
-            place: "callwright.toml".to_owned(),
-            lines: format!("[executor]\nallowed_addresses = [{}]", allowed.join(", ")),
-        });
+        let message = format!(
+            "the address of `{host}` is private, local or reserved, and not allowed; the calls of {count} of {total} \
+             operations are refused"
+        );
+        let lines = format!("[executor]\nallowed_addresses = [{}]", allowed.join(", "));
+        findings.push(configured(toolset, RefusalReason::AddressNotAllowed, count, message, lines));
     }
     findings
 }
 
 fn no_credential(toolset: &Toolset) -> Vec<ToolsetFinding> {
-    let total = toolset.operations.len();
     let mut findings = Vec::new();
     for lacking in lacking_credentials(toolset) {
         let (scheme, count) = (&lacking.scheme, lacking.operations);
@@ -190,17 +198,12 @@ fn no_credential(toolset: &Toolset) -> Vec<ToolsetFinding> {
             true => format!("{{ client_id = \"ID\", client_secret = {secret} }}"),
             false => secret,
         };
-        findings.push(ToolsetFinding {
-            toolset: toolset.name.clone(),
-            reason: RefusalReason::CredentialMissing,
-            is_total: count == total,
-            message: format!(
-                "{count} operations require a credential of the security scheme `{scheme}`, and none is configured; \
-                 their calls are refused"
-            ),
-            place: "callwright.toml".to_owned(),
-            lines: format!("{}\n{} = {value}", toolset_table(toolset, ".credentials"), toml_key(scheme)),
-        });
+        let message = format!(
+            "{count} operations require a credential of the security scheme `{scheme}`, and none is configured; \
+             their calls are refused"
+        );
+        let lines = format!("{}\n{} = {value}", toolset_table(toolset, ".credentials"), toml_key(scheme));
+        findings.push(configured(toolset, RefusalReason::CredentialMissing, count, message, lines));
     }
     findings
 }

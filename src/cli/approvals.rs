@@ -1,6 +1,7 @@
 //! `callwright approvals`: lists the calls that need a person's approval, and decides on them.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::errors::VerbResult;
@@ -8,8 +9,9 @@ use super::operator::{Pages, Remote, Resource, text};
 use super::output::{outln, print_item, print_list};
 use super::plain;
 use super::setup::runtime;
-use super::shared_arguments::{OutputFormat, value_name};
+use super::shared_arguments::OutputFormat;
 use super::table::{Column, TextTable};
+use callwright_types::ApprovalStatus;
 
 /// The approvals on the operator side.
 const APPROVALS: Resource = Resource { path: "/admin/approvals", items: "approvals", cursor: "before" };
@@ -30,8 +32,8 @@ pub(super) enum ApprovalsAction {
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
     /// Only calls with this status; `any` for all.
-    #[arg(long, value_enum, default_value_t = ListedStatus::Pending)]
-    status: ListedStatus,
+    #[arg(long, default_value = PENDING, value_parser = statuses())]
+    status: String,
     /// `text` as a table for people, `json` as one object per line.
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     format: OutputFormat,
@@ -58,15 +60,14 @@ pub(super) struct DecisionArguments {
     comment: Option<String>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum ListedStatus {
-    Pending,
-    Approved,
-    Denied,
-    Expired,
-    Withdrawn,
-    Used,
-    Any,
+/// Status of calls that wait for a decision.
+const PENDING: &str = ApprovalStatus::Pending.label();
+
+/// Value of `--status` that means every status.
+const ANY: &str = "any";
+
+fn statuses() -> PossibleValuesParser {
+    ApprovalStatus::ALL.map(ApprovalStatus::label).into_iter().chain([ANY]).into()
 }
 
 pub(super) fn run(action: ApprovalsAction) -> VerbResult {
@@ -74,11 +75,9 @@ pub(super) fn run(action: ApprovalsAction) -> VerbResult {
         match action {
             ApprovalsAction::List(list) => {
                 let (client, ListArguments { status, format }) = list.connect()?;
-                let is_any = status == ListedStatus::Any;
-                let query = if is_any { Vec::new() } else { vec![("status", value_name(status))] };
+                let none = if status == PENDING { "no calls wait for a decision" } else { "no calls" };
+                let query = if status == ANY { Vec::new() } else { vec![("status", status)] };
                 let approvals = Pages::new(&client, APPROVALS, query, 0).all().await?;
-                let is_pending = status == ListedStatus::Pending;
-                let none = if is_pending { "no calls wait for a decision" } else { "no calls" };
                 print_list(&approvals, format, none, table);
             }
             ApprovalsAction::Show(show) => {

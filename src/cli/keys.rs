@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -116,17 +117,15 @@ struct KeyChangeOptions {
     #[arg(long, value_name = "AMOUNT")]
     budget: Option<f64>,
     /// Budget period, which begins at midnight UTC.
-    #[arg(long, value_enum)]
-    budget_period: Option<Period>,
+    #[arg(long, value_parser = PossibleValuesParser::new(["day", "month"]).map(period))]
+    budget_period: Option<BudgetPeriod>,
     /// Number of days until the key expires; 0: never.
     #[arg(long, value_name = "DAYS")]
     expires_in_days: Option<u32>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Period {
-    Day,
-    Month,
+fn period(name: String) -> BudgetPeriod {
+    if name == "day" { BudgetPeriod::Day } else { BudgetPeriod::Month }
 }
 
 impl KeyChangeOptions {
@@ -150,10 +149,7 @@ impl KeyChangeOptions {
             tokens_per_minute: self.tokens_per_minute,
             concurrent_requests: self.concurrent_requests,
             budget: self.budget,
-            budget_period: self.budget_period.map(|period| match period {
-                Period::Day => BudgetPeriod::Day,
-                Period::Month => BudgetPeriod::Month,
-            }),
+            budget_period: self.budget_period,
             expires_in_days: self.expires_in_days,
         }
     }

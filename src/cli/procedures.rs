@@ -65,15 +65,6 @@ struct ListArguments {
     format: OutputFormat,
 }
 
-/// Error that a requested procedure does not exist.
-#[derive(Debug, thiserror::Error)]
-enum Absent {
-    #[error("there is no procedure `{0}`; see `callwright procedures list`")]
-    One(String),
-    #[error("{absent} of {named} procedures do not exist; see `callwright procedures list`")]
-    Some { absent: u64, named: u64 },
-}
-
 pub(super) fn run(ProceduresArguments { action, config }: ProceduresArguments) -> VerbResult {
     let loaded = load_config(config)?;
     let action = match action {
@@ -89,14 +80,17 @@ pub(super) fn run(ProceduresArguments { action, config }: ProceduresArguments) -
                 print_list(&all_items(procedures, filter).await?, format, "no procedures", table);
             }
             ProceduresAction::Show { id, format } => {
-                let procedure = procedures.find(&id).await?.ok_or(Absent::One(id))?;
+                let absent = || format!("there is no procedure `{id}`; see `callwright procedures list`");
+                let procedure = procedures.find(&id).await?.ok_or_else(absent)?;
                 print_item(&procedure, format, details);
             }
             ProceduresAction::Rm { ids } => {
                 let (named, gone) = (ids.len() as u64, procedures.remove(&ids).await?);
                 outln!("{gone} removed");
                 if gone < named {
-                    return Err(Absent::Some { absent: named - gone, named }.into());
+                    let absent = named - gone;
+                    let message = "procedures do not exist; see `callwright procedures list`";
+                    return Err(format!("{absent} of {named} {message}").into());
                 }
             }
             ProceduresAction::Import(_) => {}

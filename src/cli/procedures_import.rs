@@ -34,17 +34,6 @@ pub(super) struct ImportArguments {
     dry_run: bool,
 }
 
-/// Errors of an import.
-#[derive(Debug, thiserror::Error)]
-enum ImportFailure {
-    #[error("{failed} of {all} workflows were not imported; see above for the reasons")]
-    Some { failed: usize, all: usize },
-    #[error(
-        "another process changed {0} procedures during the run, and its versions were kept; run the command again to import them too"
-    )]
-    Outdated(usize),
-}
-
 /// A workflow that became a draft, and its place.
 struct ReadDraft {
     draft: ProcedureDraft,
@@ -69,9 +58,21 @@ pub(super) fn run(arguments: &ImportArguments, loaded: LoadedConfig) -> VerbResu
     let all = drafts.len() + failed;
     let outdated = runtime()?.block_on(store(&drafts, arguments, &loaded))?;
     if outdated > 0 {
-        return Err(ImportFailure::Outdated(outdated).into());
+        return Err(outdated_procedures(outdated));
     }
-    if failed > 0 { Err(ImportFailure::Some { failed, all }.into()) } else { Ok(()) }
+    match failed {
+        0 => Ok(()),
+        _ => Err(format!("{failed} of {all} workflows were not imported; see above for the reasons").into()),
+    }
+}
+
+/// Returns the error that another process changed procedures during a run.
+pub(super) fn outdated_procedures(count: usize) -> VerbError {
+    format!(
+        "another process changed {count} procedures during the run, and its versions were kept; run the command again to \
+         store the others too"
+    )
+    .into()
 }
 
 fn scope(text: &str) -> Result<Scope, String> {

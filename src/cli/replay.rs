@@ -48,20 +48,11 @@ error and skipped; the exit status is then 1.";
 /// The help text states 64 MiB.
 const _: () = assert!(MAX_LINE_BYTES == 64 << 20);
 
-/// Error of a replay that completed but could not use some lines.
-#[derive(Debug, thiserror::Error)]
-#[error("{problems} of {lines} lines could not be used, or only in part; see the errors above")]
-struct ReplayBadLines {
-    problems: u64,
-    lines: u64,
-}
-
 pub(super) fn run(arguments: ReplayArguments) -> VerbResult {
     let ReplayArguments { traces, policy, format, native_tool_calls } = arguments;
     let job = ReplayJob { traces, policy: load_policy(policy.as_deref())?, native_tool_calls };
     let replay = offline::replay(&job, &ProgressPrinter::new(false))?;
-    let problems = replay.problems;
-    let lines = replay.lines;
+    let (problems, lines) = (replay.problems, replay.lines);
     let report = match format {
         OutputFormat::Text => table(&replay),
         OutputFormat::Json => serde_json::to_string(&replay.into_report())? + "\n",
@@ -73,7 +64,10 @@ pub(super) fn run(arguments: ReplayArguments) -> VerbResult {
     }
     match problems {
         0 => Ok(()),
-        _ => Err(ReplayBadLines { problems, lines }.into()),
+        _ => {
+            let message = "lines could not be used, or only in part; see the errors above";
+            Err(format!("{problems} of {lines} {message}").into())
+        }
     }
 }
 

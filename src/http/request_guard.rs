@@ -69,7 +69,7 @@ impl RequestGuard {
     /// Checks a request, and normalises its path.
     fn examine(&self, parts: &mut Parts) -> Result<Initiator, GuardRefusal> {
         if let Some(hosts) = &self.hosts {
-            hosts.check(parts)?;
+            hosts.check(parts).map_err(GuardRefusal::Host)?;
         }
         let initiator = self.origins.initiator(parts);
         if initiator == Initiator::Foreign {
@@ -82,7 +82,7 @@ impl RequestGuard {
         let target = match path::normalise(parts.uri.path()) {
             // A WebSocket is refused as such whatever its path is.
             Err(_) if is_web_socket => return Err(GuardRefusal::WebSocket),
-            normal => path::canonical(normal?),
+            normal => path::canonical(normal.map_err(GuardRefusal::Path)?),
         };
         if is_web_socket {
             return Err(match self.listener {
@@ -96,7 +96,7 @@ impl RequestGuard {
         {
             return Err(GuardRefusal::Disguise { path: target.into_owned(), meant });
         }
-        if let Some(uri) = rewritten(&parts.uri, target)? {
+        if let Some(uri) = rewritten(&parts.uri, target).map_err(GuardRefusal::Path)? {
             parts.uri = uri;
         }
         Ok(initiator)
@@ -168,18 +168,6 @@ enum GuardRefusal {
         path: String,
         meant: &'static str,
     },
-}
-
-impl From<HostFault> for GuardRefusal {
-    fn from(fault: HostFault) -> Self {
-        Self::Host(fault)
-    }
-}
-
-impl From<PathFault> for GuardRefusal {
-    fn from(fault: PathFault) -> Self {
-        Self::Path(fault)
-    }
 }
 
 /// Error code of a refused WebSocket.

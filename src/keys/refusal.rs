@@ -46,48 +46,40 @@ pub enum ViolatedLimit {
 }
 
 impl ViolatedLimit {
+    /// Returns the name in metrics, the HTTP status, and type and code of the error as in OpenAI's API (API reference,
+    /// "Error codes").
+    const fn facts(self) -> (&'static str, u16, &'static str, &'static str) {
+        match self {
+            Self::Requests => ("limited_requests", 429, "requests", "rate_limit_exceeded"),
+            Self::Tokens => ("limited_tokens", 429, "tokens", "rate_limit_exceeded"),
+            Self::Concurrent => ("limited_concurrent", 429, "requests", "rate_limit_exceeded"),
+            Self::Budget => ("limited_budget", 429, "insufficient_quota", "insufficient_quota"),
+            Self::Reserved => ("limited_budget", 429, "tokens", "rate_limit_exceeded"),
+            Self::Model => ("refused_model", 403, "invalid_request_error", "model_not_allowed"),
+            Self::Price => ("refused_price", 403, "invalid_request_error", "model_without_price"),
+            Self::Unmetered => ("refused_unmetered", 403, "invalid_request_error", "unmetered_not_allowed"),
+            Self::Path => ("refused_path", 403, "invalid_request_error", "path_not_allowed"),
+        }
+    }
+
     /// Returns the name in metrics.
     pub const fn label(self) -> &'static str {
-        match self {
-            Self::Requests => "limited_requests",
-            Self::Tokens => "limited_tokens",
-            Self::Concurrent => "limited_concurrent",
-            Self::Budget | Self::Reserved => "limited_budget",
-            Self::Model => "refused_model",
-            Self::Price => "refused_price",
-            Self::Unmetered => "refused_unmetered",
-            Self::Path => "refused_path",
-        }
+        self.facts().0
     }
 
     /// Returns the HTTP status: 429 if the same request may succeed later, otherwise 403.
     pub const fn status(self) -> u16 {
-        match self {
-            Self::Requests | Self::Tokens | Self::Concurrent | Self::Budget | Self::Reserved => 429,
-            Self::Model | Self::Price | Self::Unmetered | Self::Path => 403,
-        }
+        self.facts().1
     }
 
-    /// Returns the error type as in OpenAI's API (API reference, "Error codes").
+    /// Returns the error type.
     pub const fn kind(self) -> &'static str {
-        match self {
-            Self::Requests | Self::Concurrent => "requests",
-            Self::Tokens | Self::Reserved => "tokens",
-            Self::Budget => "insufficient_quota",
-            Self::Model | Self::Price | Self::Unmetered | Self::Path => "invalid_request_error",
-        }
+        self.facts().2
     }
 
     /// Returns the error code.
     pub const fn code(self) -> &'static str {
-        match self {
-            Self::Requests | Self::Tokens | Self::Concurrent | Self::Reserved => "rate_limit_exceeded",
-            Self::Budget => "insufficient_quota",
-            Self::Model => "model_not_allowed",
-            Self::Price => "model_without_price",
-            Self::Unmetered => "unmetered_not_allowed",
-            Self::Path => "path_not_allowed",
-        }
+        self.facts().3
     }
 }
 

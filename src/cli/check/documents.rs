@@ -1,7 +1,9 @@
 //! Documents to check: those named in the arguments, and those found in folders.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use url::Url;
@@ -44,21 +46,12 @@ pub(super) enum DocumentSource {
     Fault(String),
 }
 
-/// Error that prevents documents from being listed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum FindError {
-    #[error("{}: {source}; --files-from takes a file that lists documents, one per line", list.display())]
-    List { list: PathBuf, source: io::Error },
-    #[error("standard input cannot be a document and the list of --files-from; pass one of them as a file")]
-    StandardInputTwice,
-}
-
 impl DocumentEntry {
     /// Returns the path of the document relative to the working directory.
     pub(super) fn path(&self) -> String {
         match &self.source {
             DocumentSource::File(path) => path.display().to_string(),
-            DocumentSource::Url(_) | DocumentSource::StandardInput(_) | DocumentSource::Fault(_) => self.name.clone(),
+            _ => self.name.clone(),
         }
     }
 
@@ -66,7 +59,7 @@ impl DocumentEntry {
     pub(super) fn bytes(&self) -> u64 {
         match &self.source {
             DocumentSource::File(path) => fs::metadata(path).map_or(0, |metadata| metadata.len()),
-            DocumentSource::Url(_) | DocumentSource::StandardInput(_) | DocumentSource::Fault(_) => 0,
+            _ => 0,
         }
     }
 
@@ -87,29 +80,27 @@ impl DocumentEntry {
 /// path that does not exist is an entry too: its report states the error.
 ///
 /// # Errors
-/// [`FindError`].
-pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<DocumentList, FindError> {
+/// If the list cannot be read.
+pub(super) fn find(paths: &[PathBuf], files_from: Option<&Path>) -> Result<DocumentList, String> {
     if files_from.is_some_and(is_standard_input) && paths.iter().any(|path| is_standard_input(path)) {
-        return Err(FindError::StandardInputTwice);
+        let message = "standard input cannot be a document and the list of --files-from; pass one of them as a file";
+        return Err(message.to_owned());
     }
     let mut found = DocumentList::default();
     let is_only_folder = paths.len() == 1 && files_from.is_none();
     for path in paths {
         if is_standard_input(path) {
-            let name = STANDARD_INPUT.to_owned();
-            found.entries.push(DocumentEntry {
-                source: DocumentSource::StandardInput(path.clone()),
-                shown: name.clone(),
-                name,
-                root: None,
-            });
+            let source = DocumentSource::StandardInput(path.clone());
+            found.entries.push(DocumentEntry { source, ..DocumentEntry::named(path) });
         } else {
             found.add(path, is_only_folder);
         }
     }
     if let Some(list) = files_from {
-        let lines = lines(list).map_err(|source| FindError::List { list: list.to_owned(), source })?;
-        for path in &lines {
+        let lines = lines(list).map_err(|error| {
+            format!("{}: {error}; --files-from takes a file that lists documents, one per line", list.display())
+        });
+        for path in &lines? {
             found.add(path, false);
         }
     }
@@ -154,21 +145,10 @@ fn lines(list: &Path) -> io::Result<Vec<PathBuf>> {
         let line = line?;
         let line = line.trim_ascii();
         if !line.is_empty() {
-            paths.push(path_of(line));
+            paths.push(PathBuf::from(OsStr::from_bytes(line)));
         }
     }
     Ok(paths)
-}
-
-#[cfg(unix)]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-fn path_of(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
 #[cfg(test)]
@@ -225,6 +205,6 @@ mod tests {
             find(std::slice::from_ref(&standard), None).unwrap().entries[0].source,
             DocumentSource::StandardInput(_)
         ));
-        assert!(matches!(find(std::slice::from_ref(&standard), Some(&standard)), Err(FindError::StandardInputTwice)));
+        assert!(find(std::slice::from_ref(&standard), Some(&standard)).unwrap_err().starts_with("standard input"));
     }
 }

@@ -28,21 +28,6 @@ const BYTES_AT_ONCE: u64 = 24 << 20;
 /// Maximum number of reports that wait for an earlier one.
 const REPORTS_AHEAD: usize = 256;
 
-/// Errors of a `check` that completed with failures or could not begin.
-#[derive(Debug, thiserror::Error)]
-enum CheckError {
-    #[error("{failed} of {all} documents could not be loaded; see their reports for the reasons")]
-    Failed { failed: usize, all: usize },
-    #[error("{found}, which --deny forbids; see the reports for the locations")]
-    Denied { found: String },
-    #[error(
-        "no OpenAPI document in {places}; a document has a top-level `openapi` or `swagger` key and the extension .json, .yaml or .yml"
-    )]
-    Nothing { places: String },
-    #[error("the reports cannot be written: {0}")]
-    Output(io::Error),
-}
-
 /// Result of one document, ready to be written.
 struct CheckedDocument {
     tally: ReportTally,
@@ -57,7 +42,8 @@ pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
     if entries.is_empty() {
         let places: Vec<String> = arguments.paths.iter().map(|path| plain::text(&path.display().to_string())).collect();
         let places = if places.is_empty() { "the list".to_owned() } else { places.join(", ") };
-        return Err(CheckError::Nothing { places }.into());
+        let form = "a document has a top-level `openapi` or `swagger` key and the extension .json, .yaml or .yml";
+        return Err(format!("no OpenAPI document in {places}; {form}").into());
     }
     let is_remote = entries.iter().any(|entry| matches!(entry.source, DocumentSource::Url(_)));
     let fetch = if is_remote { app::public_fetcher()? } else { Box::new(Offline) };
@@ -65,7 +51,7 @@ pub(super) fn run(arguments: &CheckArguments) -> VerbResult {
     match write(arguments, &entries, fetch.as_ref()) {
         // `callwright check specs | head`: a closed pipe is not an error.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(error) => Err(CheckError::Output(error).into()),
+        Err(error) => Err(format!("the reports cannot be written: {error}").into()),
         Ok(total) => verdict(&total, &arguments.deny),
     }
 }
@@ -160,8 +146,14 @@ fn verdict(total: &ReportTally, denied: &[DeniedFinding]) -> VerbResult {
     let found: Vec<String> = denied.iter().filter_map(|what| total.of_denied(*what)).collect();
     match (failed, found.as_slice()) {
         (0, []) => Ok(()),
-        (0, _) => Err(CheckError::Denied { found: found.join(" and ") }.into()),
-        _ => Err(CheckError::Failed { failed, all: documents }.into()),
+        (0, _) => {
+            let found = found.join(" and ");
+            Err(format!("{found}, which --deny forbids; see the reports for the locations").into())
+        }
+        _ => {
+            let reasons = "documents could not be loaded; see their reports for the reasons";
+            Err(format!("{failed} of {documents} {reasons}").into())
+        }
     }
 }
 

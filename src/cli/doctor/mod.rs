@@ -31,11 +31,6 @@ pub(super) struct DoctorArguments {
 const REASONS: &str = "`callwright traces show ID` and the console state why a call was changed (ID: response header \
     `x-callwright-trace`); they have values and texts after `callwright serve --record`";
 
-/// Error that at least one check failed.
-#[derive(Debug, thiserror::Error)]
-#[error("{0} of {1} checks failed; see their fixes above")]
-struct ChecksFailed(usize, usize);
-
 pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
     let findings = match load_config(arguments.config) {
         Ok(loaded) => runtime()?.block_on(examine(&loaded)),
@@ -50,7 +45,7 @@ pub(super) fn run(arguments: DoctorArguments) -> VerbResult {
     }
     match findings.iter().filter(|finding| finding.status == CheckStatus::Fail).count() {
         0 => Ok(()),
-        failed => Err(ChecksFailed(failed, findings.len()).into()),
+        failed => Err(format!("{failed} of {} checks failed; see their fixes above", findings.len()).into()),
     }
 }
 

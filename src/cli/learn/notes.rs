@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::progress::ProgressPrinter;
@@ -43,8 +44,8 @@ pub(in crate::cli) struct LearnNotesArguments {
     #[arg(long, value_name = "FILE")]
     demonstrations: Option<PathBuf>,
     /// Lessons that the test stage recalls; several may be given. The baseline without notes is always measured first.
-    #[arg(long = "variant", value_enum, default_value = "all", value_delimiter = ',')]
-    variants: Vec<VariantKind>,
+    #[arg(long = "variant", value_parser = variant(), default_value = "all", value_delimiter = ',')]
+    variants: Vec<Variant>,
     /// Group whose memory the lessons belong to, as in policies with `recall.group: NAME`.
     #[arg(long, value_name = "NAME", default_value = "labelled")]
     group: String,
@@ -64,30 +65,20 @@ pub(in crate::cli) struct LearnNotesArguments {
     resume: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum VariantKind {
-    /// All lessons.
-    All,
-    /// No lessons.
-    Disabled,
-    /// Questions and answers instead of the lessons learned from them.
-    Case,
-    /// Lessons from correct answers.
-    Positive,
-    /// Lessons from wrong answers.
-    Negative,
-}
-
-impl From<VariantKind> for Variant {
-    fn from(kind: VariantKind) -> Self {
-        match kind {
-            VariantKind::All => Self::All,
-            VariantKind::Disabled => Self::Disabled,
-            VariantKind::Case => Self::Case,
-            VariantKind::Positive => Self::Positive,
-            VariantKind::Negative => Self::Negative,
-        }
-    }
+/// Parses the name of a variant.
+fn variant() -> impl TypedValueParser<Value = Variant> {
+    const VARIANTS: [(Variant, &str); 5] = [
+        (Variant::All, "All lessons"),
+        (Variant::Disabled, "No lessons"),
+        (Variant::Case, "Questions and answers instead of the lessons learned from them"),
+        (Variant::Positive, "Lessons from correct answers"),
+        (Variant::Negative, "Lessons from wrong answers"),
+    ];
+    let names = VARIANTS.map(|(variant, about)| PossibleValue::new(variant.label()).help(about));
+    PossibleValuesParser::new(names).try_map(|name| {
+        let known = VARIANTS.into_iter().find(|(variant, _)| variant.label() == name);
+        known.map(|(variant, _)| variant).ok_or("unknown variant")
+    })
 }
 
 /// Help text about the file formats.
@@ -118,7 +109,7 @@ pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
         instructions: instructions.clone(),
         demonstrations: demonstrations.clone(),
     };
-    let mut variants: Vec<Variant> = arguments.variants.iter().map(|kind| (*kind).into()).collect();
+    let mut variants = arguments.variants.clone();
     variants.dedup();
     let run = NotesRun {
         model: Arc::new(model),

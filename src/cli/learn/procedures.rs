@@ -7,7 +7,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use crate::cli::errors::{BadLines, VerbResult};
-use crate::cli::procedures_import::all_procedures;
+use crate::cli::procedures_import::{all_procedures, outdated_procedures};
 use crate::cli::progress::ProgressPrinter;
 use crate::cli::setup::{load_config, runtime, with_store};
 use callwright_knowledge::procedures::{ProcedureStore, StoredProcedure};
@@ -46,13 +46,6 @@ values of the traces, also where policy does not record bodies.
 
 Invalid lines are reported on standard error and skipped; the exit status is then 1.";
 
-/// Error that some procedures were not stored.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "another process changed {0} procedures during the run, and its versions were kept; run the command again to learn them too"
-)]
-struct Outdated(usize);
-
 pub(super) fn run(arguments: &LearnProceduresArguments) -> VerbResult {
     runtime()?.block_on(learn(arguments))
 }
@@ -88,7 +81,7 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
     match (outdated, problems) {
         (0, 0) => Ok(()),
         (0, _) => Err(BadLines { problems, lines }.into()),
-        _ => Err(Outdated(outdated).into()),
+        _ => Err(outdated_procedures(outdated)),
     }
 }
 
