@@ -14,10 +14,12 @@ use reqwest::redirect::Policy;
 use ring::hmac;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::sleep;
 use url::Url;
 
+use callwright_common::digest::hex;
 use callwright_common::errors;
 use callwright_common::tasks::supervised;
 use callwright_store::ApprovalSummary;
@@ -92,13 +94,11 @@ fn parsed(url: &str) -> Result<Url, String> {
 }
 
 /// Kind of an event. The names are in the body and in a header field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalEvent {
     /// A call waits for approval.
-    #[serde(rename = "approval.requested")]
     Requested,
     /// A person approved or denied the call.
-    #[serde(rename = "approval.decided")]
     Decided,
 }
 
@@ -109,13 +109,6 @@ impl ApprovalEvent {
             Self::Decided => "approval.decided",
         }
     }
-}
-
-/// Body of a notification.
-#[derive(Serialize)]
-struct Notification<'a> {
-    event: ApprovalEvent,
-    approval: &'a ApprovalSummary,
 }
 
 /// Notification that waits to be sent.
@@ -153,12 +146,8 @@ impl Webhook {
             .build()
             .map_err(|error| format!("`approvals.webhook`: {}", root_cause(&error)))?;
         let (queue, waiting) = mpsc::channel(QUEUE);
-        let receiver = Receiver {
-            http,
-            url,
-            key: hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes()),
-            metrics: metrics.clone(),
-        };
+        let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
+        let receiver = Receiver { http, url, key, metrics: metrics.clone() };
         let delivering = (Arc::new(receiver), waiting);
         tokio::spawn(supervised("webhook", delivering, async |(receiver, waiting): &mut _| {
             run(receiver, waiting).await
@@ -169,7 +158,7 @@ impl Webhook {
     /// Queues a notification. It has the fields of lists, without the target of the call and without its arguments.
     pub fn notify(&self, event: ApprovalEvent, approval: &ApprovalSummary) {
         let approval = ApprovalSummary { target: None, ..approval.clone() };
-        let Ok(body) = serde_json::to_vec(&Notification { event, approval: &approval }) else { return };
+        let body = json!({"event": event.label(), "approval": approval}).to_string();
         let queued = QueuedNotification { id: ids::replica_id(), event, body: body.into() };
         if self.queue.try_send(queued).is_err() {
             self.metrics.approval_webhooks.inc(WebhookEnd::Dropped);
@@ -215,12 +204,8 @@ impl Receiver {
             if !rejection.is_passing || attempt == ATTEMPTS {
                 // The URL may contain a credential.
                 let host = self.url.host_str().unwrap_or_default();
-                tracing::warn!(
-                    host,
-                    attempt,
-                    reason = rejection.reason,
-                    "a notification of an approval was not delivered"
-                );
+                let reason = rejection.reason;
+                tracing::warn!(host, attempt, reason, "a notification of an approval was not delivered");
                 return self.metrics.approval_webhooks.inc(WebhookEnd::Failed);
             }
             sleep(rejection.after.unwrap_or(wait).min(MAX_WAIT)).await;
@@ -240,11 +225,8 @@ impl Receiver {
             .header("x-callwright-timestamp", timestamp)
             .header("x-callwright-signature", format!("v1={signature}"))
             .body(notification.body.clone());
-        let answer = request.send().await.map_err(|error| Rejection {
-            reason: root_cause(&error),
-            is_passing: true,
-            after: None,
-        })?;
+        let unreachable = |error| Rejection { reason: root_cause(&error), is_passing: true, after: None };
+        let answer = request.send().await.map_err(unreachable)?;
         let status = answer.status();
         if status.is_success() {
             return Ok(());
@@ -262,7 +244,7 @@ fn signature(key: &hmac::Key, timestamp: &str, body: &[u8]) -> String {
     for part in [timestamp.as_bytes(), b".", body] {
         context.update(part);
     }
-    context.sign().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(context.sign().as_ref())
 }
 
 /// Returns the innermost cause; the outer ones repeat the URL.

@@ -1,9 +1,7 @@
 //! Translation of Serde's messages for people who edit a configuration file.
 
 use super::removed::instead_of;
-
-/// Minimum Jaro-Winkler similarity for suggesting a known name; below it, suggestions look random.
-const SUGGESTION_SIMILARITY: f64 = 0.75;
+use callwright_common::text::nearest;
 
 /// Message of the standard library for a text that is no socket address.
 const NOT_AN_ADDRESS: &str = "invalid socket address syntax";
@@ -67,7 +65,7 @@ fn unknown_key(rest: &str, key: &str) -> String {
     if let Some(instead) = instead_of(key) {
         return format!("the key `{key}` was removed: {instead}");
     }
-    match (nearest(name, &known), known.is_empty()) {
+    match (nearest(&name.to_lowercase(), known.iter().copied()), known.is_empty()) {
         (Some(near), _) => format!("unknown key `{key}`; did you mean `{near}`?"),
         (None, false) => format!("unknown key `{key}`; known here: {}", known.join(", ")),
         (None, true) => format!("unknown key `{key}`; no keys are allowed here"),
@@ -77,7 +75,7 @@ fn unknown_key(rest: &str, key: &str) -> String {
 fn unknown_value(rest: &str, key: &str) -> String {
     let (name, known) = name_and_known(rest);
     let allowed = known.join(", ");
-    match nearest(name, &known) {
+    match nearest(&name.to_lowercase(), known.iter().copied()) {
         Some(near) => format!("`{key}`: `{name}` is not allowed; did you mean `{near}`? Allowed: {allowed}"),
         None => format!("`{key}`: `{name}` is not allowed; allowed: {allowed}"),
     }
@@ -89,17 +87,6 @@ fn name_and_known(rest: &str) -> (&str, Vec<&str>) {
     let (name, expected) =
         rest.rsplit_once(", expected ").or_else(|| rest.rsplit_once(", there are no ")).unwrap_or((rest, ""));
     (name.trim_matches('`'), expected.split('`').skip(1).step_by(2).collect())
-}
-
-/// Returns the known name that is most similar to `name`, if any is similar enough.
-pub(super) fn nearest<'k>(name: &str, known: &[&'k str]) -> Option<&'k str> {
-    let name = name.to_lowercase();
-    known
-        .iter()
-        .map(|known| (strsim::jaro_winkler(&name, known), *known))
-        .filter(|(similarity, _)| *similarity >= SUGGESTION_SIMILARITY)
-        .max_by(|(left, _), (right, _)| left.total_cmp(right))
-        .map(|(_, known)| known)
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use super::problem::{ConfigProblem, FilePosition};
-use super::serde_message::nearest;
 use super::settings::Settings;
 use crate::pipeline::AliasSettings;
+use callwright_common::text::nearest;
 
 /// Returns every problem of the settings, in the order of the file. Policies have files of their own: the policy module
 /// checks whether an alias's policy exists.
@@ -201,7 +201,7 @@ fn tool_format(settings: &Settings, upstream: &str) -> Option<impl PartialEq> {
 /// Returns the problem of a `name` at `key` that is not in `known`.
 fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> ConfigProblem {
     let known_names = if known.is_empty() { "none is configured".to_owned() } else { known.join(", ") };
-    let message = match nearest(name, known) {
+    let message = match nearest(&name.to_lowercase(), known.iter().copied()) {
         Some(near) => format!("`{key}`: there is no {what} `{name}`; did you mean `{near}`? Known: {known_names}"),
         None => format!("`{key}`: there is no {what} `{name}`; known: {known_names}"),
     };

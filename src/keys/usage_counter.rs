@@ -27,28 +27,24 @@ impl Amount {
         *self == Self::default()
     }
 
-    pub(super) fn plus(self, other: Self) -> Self {
+    fn with(self, other: Self, operation: fn(u64, u64) -> u64) -> Self {
         Self {
-            requests: self.requests.saturating_add(other.requests),
-            tokens: self.tokens.saturating_add(other.tokens),
-            nanos: self.nanos.saturating_add(other.nanos),
+            requests: operation(self.requests, other.requests),
+            tokens: operation(self.tokens, other.tokens),
+            nanos: operation(self.nanos, other.nanos),
         }
     }
 
-    pub(super) fn times(self, factor: u64) -> Self {
-        Self {
-            requests: self.requests.saturating_mul(factor),
-            tokens: self.tokens.saturating_mul(factor),
-            nanos: self.nanos.saturating_mul(factor),
-        }
+    pub(super) fn plus(self, other: Self) -> Self {
+        self.with(other, u64::saturating_add)
     }
 
     pub(super) fn minus(self, other: Self) -> Self {
-        Self {
-            requests: self.requests.saturating_sub(other.requests),
-            tokens: self.tokens.saturating_sub(other.tokens),
-            nanos: self.nanos.saturating_sub(other.nanos),
-        }
+        self.with(other, u64::saturating_sub)
+    }
+
+    pub(super) fn times(self, factor: u64) -> Self {
+        self.with(Self { requests: factor, tokens: factor, nanos: factor }, u64::saturating_mul)
     }
 }
 
