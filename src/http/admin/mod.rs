@@ -35,3 +35,55 @@ fn policy_named(side: &OperatorSide, name: &str) -> Result<(), Refusal> {
     let known: Vec<&str> = policies.policies().map(|policy| policy.name.as_str()).collect();
     Err(error::invalid_body(format!("there is no policy `{name}`; known policies: {}", known.join(", "))).into())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::http::Settings;
+    use crate::keys::KeyState;
+    use callwright_store::{FindingKind, MAX_BUCKETS};
+    use callwright_types::rules::Mode;
+    use callwright_types::{ApprovalStatus, CircuitState, TurnOutcome, UnjudgedReason, Verdict};
+
+    #[test]
+    fn the_description_has_the_names_and_limits_of_the_code() {
+        let api: Value = serde_json::from_str(include_str!("../../../openapi/callwright.json")).unwrap();
+        let schema = |path: &str| &api["components"]["schemas"][path];
+        let query = |path: &str, name: &str| {
+            let parameters = api["paths"][path]["get"]["parameters"].as_array().unwrap();
+            parameters.iter().find(|parameter| parameter["name"] == name).unwrap()["schema"].clone()
+        };
+        let states = [KeyState::Active, KeyState::Expired, KeyState::Revoked].map(KeyState::label);
+        let statuses = ApprovalStatus::ALL.map(ApprovalStatus::label);
+        let kinds = FindingKind::ALL.map(FindingKind::label);
+        for (described, expected) in [
+            (schema("Verdict")["enum"].clone(), json!(Verdict::ALL.map(Verdict::label))),
+            (schema("Mode")["enum"].clone(), json!([Mode::Guard, Mode::Shadow, Mode::Off].map(Mode::label))),
+            (schema("Trace")["properties"]["outcome"]["enum"].clone(), json!(TurnOutcome::ALL.map(TurnOutcome::label))),
+            (
+                schema("Trace")["properties"]["unjudged"]["enum"].clone(),
+                json!(UnjudgedReason::ALL.map(UnjudgedReason::label)),
+            ),
+            (
+                schema("Upstream")["properties"]["circuit"]["enum"].clone(),
+                json!(CircuitState::ALL.map(CircuitState::label)),
+            ),
+            (schema("Finding")["properties"]["kind"]["enum"].clone(), json!(kinds)),
+            (query("/admin/traces", "finding")["pattern"].clone(), json!(format!("^({}):", kinds.join("|")))),
+            (query("/admin/approvals", "status")["enum"].clone(), json!(statuses)),
+            (query("/admin/keys", "state")["enum"].clone(), json!(states)),
+            (query("/admin/overview", "buckets")["maximum"].clone(), json!(MAX_BUCKETS)),
+            (schema("Decision")["properties"]["by"]["maxLength"].clone(), json!(MAX_BY)),
+            (schema("Opinion")["properties"]["by"]["maxLength"].clone(), json!(MAX_BY)),
+            (schema("Opinion")["properties"]["reason"]["maxLength"].clone(), json!(MAX_REASON)),
+            (schema("Throw")["properties"]["reason"]["maxLength"].clone(), json!(MAX_REASON)),
+            (api["info"]["version"].clone(), json!(env!("CARGO_PKG_VERSION"))),
+            (api["servers"][0]["url"].clone(), json!(format!("http://{}", Settings::default().listen))),
+            (api["servers"][1]["url"].clone(), json!(format!("http://{}", Settings::default().operator_listen))),
+        ] {
+            assert_eq!(described, expected);
+        }
+    }
+}
