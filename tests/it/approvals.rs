@@ -550,7 +550,7 @@ async fn the_administration_answers_mistakes_with_a_status_and_a_reason() {
     for body in ["[]", "{", r#"{"by":1}"#, r#"{"status":"approved"}"#] {
         operator.send(Method::POST, &path, &JSON, body).await.error(400);
     }
-    operator.send(Method::POST, &path, &JSON, " ".repeat(2_000_000)).await.error(413);
+    operator.send(Method::POST, &path, &JSON, " ".repeat((1 << 20) + 30_000)).await.error(413);
     assert_eq!(status(&proxy, &id).await, "pending");
     operator.send(Method::POST, &path, &JSON, "").await.ok();
 }
