@@ -72,15 +72,10 @@ pub(super) fn run(arguments: InitArguments) -> VerbResult {
     if let Some(file) = files.iter().find(|file| !force && file.exists()) {
         return Err(exists(file).into());
     }
-    let prompts = Prompts::new();
-    let provider = prompts.answer(
-        provider,
-        "--provider",
-        "Provider (openai, openrouter, ollama, vllm, lmstudio, or a base URL)",
-    )?;
-    let provider = provider_of(&provider)?;
-    let model = prompts.answer(model, "--model", "Model, as the provider spells it")?;
-    let openapi = prompts.answer(openapi, "--openapi", "OpenAPI document (file or URL) of the API to use as tools")?;
+    let question = "Provider (openai, openrouter, ollama, vllm, lmstudio, or a base URL)";
+    let provider = provider_of(&answer(provider, "--provider", question)?)?;
+    let model = answer(model, "--model", "Model, as the provider spells it")?;
+    let openapi = answer(openapi, "--openapi", "OpenAPI document (file or URL) of the API to use as tools")?;
     let document = relative_to(&directory, &openapi);
     let mut quickstart = Quickstart {
         provider,
@@ -91,7 +86,7 @@ pub(super) fn run(arguments: InitArguments) -> VerbResult {
     };
     let (mut tools, mut servers) = inspect(&quickstart, &directory)?;
     if servers.is_empty() {
-        let url = prompts.answer(None, "--api-url", "The document names no server. Base URL of the API")?;
+        let url = answer(None, "--api-url", "The document names no server. Base URL of the API")?;
         quickstart.documents = tool_documents(&[document], &url);
         (tools, servers) = inspect(&quickstart, &directory)?;
     }
@@ -210,12 +205,7 @@ fn write(file: &Path, text: &str, force: bool) -> Result<(), String> {
         std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let mut options = OpenOptions::new();
-    options.write(true);
-    if force {
-        options.create(true).truncate(true)
-    } else {
-        options.create_new(true)
-    };
+    options.write(true).create(force).truncate(force).create_new(!force);
     match options.open(file).and_then(|mut opened| opened.write_all(text.as_bytes())) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(exists(file)),
         done => done.map_err(|error| format!("{shown}: {error}")),
@@ -235,37 +225,26 @@ fn print_next(directory: &Path, quickstart: &Quickstart) {
     outln!("  callwright serve");
 }
 
-/// Prompts for a person at a terminal.
-struct Prompts {
-    is_terminal: bool,
-}
-
-impl Prompts {
-    fn new() -> Self {
-        Self { is_terminal: io::stdin().is_terminal() && io::stderr().is_terminal() }
+/// Returns the value of a flag, or prompts a person at a terminal for it.
+fn answer(given: Option<String>, flag: &str, question: &str) -> Result<String, String> {
+    if let Some(value) = given {
+        let value = value.trim().to_owned();
+        return if value.is_empty() { Err(format!("{flag} is empty")) } else { Ok(value) };
     }
-
-    /// Returns the value of a flag, or prompts for it.
-    fn answer(&self, given: Option<String>, flag: &str, question: &str) -> Result<String, String> {
-        if let Some(value) = given {
-            let value = value.trim().to_owned();
-            return if value.is_empty() { Err(format!("{flag} is empty")) } else { Ok(value) };
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return Err(format!("{flag} is missing; `callwright init` prompts for it only on a terminal ({question})"));
+    }
+    loop {
+        // Standard output may be redirected.
+        anstream::eprint!("{question}: ");
+        io::stderr().flush().map_err(|error| error.to_string())?;
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line).map_err(|error| format!("standard input: {error}"))?;
+        if read == 0 {
+            return Err(format!("no answer; give {flag}"));
         }
-        if !self.is_terminal {
-            return Err(format!("{flag} is missing; `callwright init` prompts for it only on a terminal ({question})"));
-        }
-        loop {
-            // Standard output may be redirected.
-            anstream::eprint!("{question}: ");
-            io::stderr().flush().map_err(|error| error.to_string())?;
-            let mut line = String::new();
-            let read = io::stdin().lock().read_line(&mut line).map_err(|error| format!("standard input: {error}"))?;
-            if read == 0 {
-                return Err(format!("no answer; give {flag}"));
-            }
-            if !line.trim().is_empty() {
-                return Ok(line.trim().to_owned());
-            }
+        if !line.trim().is_empty() {
+            return Ok(line.trim().to_owned());
         }
     }
 }

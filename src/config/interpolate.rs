@@ -118,7 +118,7 @@ fn is_variable_name(name: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::environment::variables;
+    use super::super::variables;
     use super::*;
 
     fn filled(text: &str) -> Result<String, InterpolationError> {

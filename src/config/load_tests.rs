@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::super::environment::variables;
+use super::super::variables;
 use super::*;
 
 fn read_settings(text: &str, environment: &[(&str, &str)]) -> Result<Settings, Vec<ConfigProblem>> {

@@ -11,7 +11,6 @@
 mod builtin;
 mod changes;
 mod document;
-mod environment;
 mod interpolate;
 mod load;
 mod problem;
@@ -22,14 +21,28 @@ mod settings;
 mod toml_text;
 mod validate;
 
+use std::ffi::OsString;
+
 pub use builtin::onnx_runtime_path;
 pub use changes::changed_keys;
-pub use environment::{Environment, process_environment};
 pub use load::{ConfigRequest, DEFAULT_FILE, FILE_VARIABLE, LoadedConfig, load, parse};
 pub use problem::{ConfigError, ConfigProblem, FilePosition};
 pub use schema::{config_schema, schema_of};
 pub use settings::Settings;
 pub use toml_text::{toml_key, toml_string};
 
+/// Looks up a variable by name; `None` if it is not set.
+pub type Environment<'a> = dyn Fn(&str) -> Option<OsString> + 'a;
+
+/// Reads a variable of this process.
+pub fn process_environment(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
 #[cfg(test)]
 mod reference_tests;
+
+#[cfg(test)]
+fn variables<'a>(pairs: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
+    move |name| pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
+}

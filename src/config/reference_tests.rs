@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::environment::variables;
+use super::variables;
 use super::{ConfigRequest, Settings, config_schema, load};
 
 fn reference() -> String {

@@ -143,13 +143,9 @@ pub(super) async fn receive(
     let read = match declared {
         Some(bytes) if bytes > limit => Err(BodyRefusal::TooLarge),
         Some(bytes) if !has_room(side, sender.as_ref(), bytes).await => Err(BodyRefusal::MemoryFull),
-        Some(bytes) => {
+        _ => {
             let room = BodyRoom::new(side.body_memory.reservation(), sender);
-            collect(&mut body, room, Length::Declared(bytes)).await
-        }
-        None => {
-            let room = BodyRoom::new(side.body_memory.reservation(), sender);
-            collect(&mut body, room, Length::AtMost(limit)).await
+            collect(&mut body, room, declared, limit).await
         }
     };
     let refusal = match read {
@@ -194,36 +190,24 @@ async fn has_room(side: &ClientSide, sender: Option<&(Arc<BodyShares>, CallerId)
     }
 }
 
-/// Length of a body as far as it is known before the body arrives.
-#[derive(Debug, Clone, Copy)]
-enum Length {
-    /// The `content-length`.
-    Declared(usize),
-    /// An upper limit.
-    AtMost(usize),
-}
-
-impl Length {
-    fn longest(self) -> usize {
-        match self {
-            Self::Declared(bytes) | Self::AtMost(bytes) => bytes,
-        }
-    }
-}
-
 /// Size in bytes of the first buffer of a body with a declared length. Most requests of agents fit.
 const FIRST_BUFFER: usize = 64 * 1024;
 
 /// Factor by which the buffer of a body with a declared length grows. A byte of it is copied 1/7 times on average.
 const DECLARED_GROWTH: usize = 8;
 
-/// Reads a body into one buffer. The bytes are copied, because each of the connection's buffers may be much larger than
+/// Reads a body of the declared length, or of at most `limit` bytes, into one buffer. The bytes are copied, because each of the connection's buffers may be much larger than
 /// the piece of the body in it.
 ///
 /// The buffer grows as the body arrives, also with a declared length: with huge pages one byte in a buffer of 1 MiB can
 /// take 2 MiB of memory, so that many slow bodies would hold far more than they sent.
-async fn collect(body: &mut Body, mut room: BodyRoom, known: Length) -> Result<HeldBody, BodyRefusal> {
-    let longest = known.longest();
+async fn collect(
+    body: &mut Body,
+    mut room: BodyRoom,
+    declared: Option<usize>,
+    limit: usize,
+) -> Result<HeldBody, BodyRefusal> {
+    let longest = declared.unwrap_or(limit);
     let mut bytes = Vec::new();
     let mut capacity: usize = 0;
     while let Some(frame) = room.frame(body).await? {
@@ -233,9 +217,9 @@ async fn collect(body: &mut Body, mut room: BodyRoom, known: Length) -> Result<H
             return Err(BodyRefusal::TooLarge);
         }
         if length > capacity {
-            let grown = match known {
-                Length::Declared(_) => capacity.saturating_mul(DECLARED_GROWTH).max(FIRST_BUFFER),
-                Length::AtMost(_) => capacity.saturating_mul(2),
+            let grown = match declared {
+                Some(_) => capacity.saturating_mul(DECLARED_GROWTH).max(FIRST_BUFFER),
+                None => capacity.saturating_mul(2),
             };
             let larger = grown.clamp(length, longest);
             room.grow_at_cost_of_slow(capacity, larger).await?;
@@ -294,7 +278,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_holds_its_bytes_until_its_last_reference_is_dropped() {
         let (memory, metrics) = memory(cost(1024 * KIB));
-        let held = collect(&mut pieces(100, KIB), room(&memory), Length::AtMost(200 * KIB)).await.ok().unwrap();
+        let held = collect(&mut pieces(100, KIB), room(&memory), None, 200 * KIB).await.ok().unwrap();
         let bytes = Bytes::from_owner(held);
         assert_eq!(bytes.len(), 100 * KIB);
         let held = usize::try_from(metrics.request_body_bytes.get()).unwrap();
@@ -309,7 +293,7 @@ mod tests {
     #[tokio::test]
     async fn with_a_known_length_no_more_than_that_is_reserved() {
         let (memory, metrics) = memory(cost(1024 * KIB));
-        let _held = collect(&mut pieces(100, KIB), room(&memory), Length::Declared(100 * KIB)).await.ok().unwrap();
+        let _held = collect(&mut pieces(100, KIB), room(&memory), Some(100 * KIB), 0).await.ok().unwrap();
         assert_eq!(metrics.request_body_bytes.get(), 8 * 100 * 1024);
     }
 
@@ -318,19 +302,19 @@ mod tests {
         let (memory, metrics) = memory(cost(1024 * KIB));
         let broken = stream::iter([Ok(Bytes::from(vec![b'x'; KIB])), Err(std::io::Error::other("reset"))]);
         let mut body = Body::from_stream(broken);
-        let reading = collect(&mut body, room(&memory), Length::Declared(900 * KIB));
+        let reading = collect(&mut body, room(&memory), Some(900 * KIB), 0);
         assert_eq!(reading.await.err(), Some(BodyRefusal::Broken(BodyFault::Incomplete)));
         let mut body = Body::from_stream(stream::iter([Ok::<_, Infallible>(Bytes::from(vec![b'x'; KIB]))]));
-        let _held = collect(&mut body, room(&memory), Length::Declared(900 * KIB)).await.ok().unwrap();
+        let _held = collect(&mut body, room(&memory), Some(900 * KIB), 0).await.ok().unwrap();
         assert_eq!(metrics.request_body_bytes.get(), 8 * 64 * 1024);
     }
 
     #[tokio::test]
     async fn a_body_without_room_and_one_beyond_its_limit_release_what_they_reserved() {
         let (memory, metrics) = memory(cost(1024 * KIB));
-        let full = collect(&mut pieces(1024, KIB), room(&memory), Length::AtMost(4096 * KIB)).await.err();
+        let full = collect(&mut pieces(1024, KIB), room(&memory), None, 4096 * KIB).await.err();
         assert_eq!(full, Some(BodyRefusal::MemoryFull));
-        let large = collect(&mut pieces(100, KIB), room(&memory), Length::Declared(99 * KIB)).await.err();
+        let large = collect(&mut pieces(100, KIB), room(&memory), Some(99 * KIB), 0).await.err();
         assert_eq!(large, Some(BodyRefusal::TooLarge));
         assert_eq!(metrics.request_body_bytes.get(), 0);
     }

@@ -10,11 +10,10 @@ use jiff::Timestamp;
 use tokio::sync::Mutex;
 
 use super::known::{KeyState, KnownKey, KnownKeys, covers};
-use super::ledger::{Ledger, MeteredSubject, subject_of_key};
+use super::ledger::{Ledger, MeteredSubject, QuotaStatus, subject_of_key};
 use super::moment::Moment;
 use super::objects::ObjectOwners;
 use super::prices::{ModelPrices, PriceSettings};
-use super::quota_status::QuotaStatus;
 use super::refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
 use super::report::{KeyReport, UsageSummary};
 use super::request_permit::{Charge, RequestPermit, ReservedCharge};

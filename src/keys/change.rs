@@ -3,8 +3,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Deserializer};
 
-use super::error::KeyError;
 use super::known::globs;
+use super::registrar::KeyError;
 use callwright_types::{BudgetPeriod, KeyLimits, VirtualKey, ids};
 
 /// Maximum number of characters of a name, which appears in metrics, traces and policies.

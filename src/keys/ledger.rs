@@ -5,7 +5,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::moment::Moment;
-use super::quota_status::{Dimension, QuotaStatus};
 use super::refusal::{RefusedRequest, ViolatedLimit};
 use super::usage_counter::{Amount, KeyUsageCounter};
 use callwright_store::{UsageChanges, UsageRow};
@@ -13,6 +12,40 @@ use callwright_types::KeyLimits;
 
 /// Retry time when too many requests are in progress; their end is unknown.
 const CONCURRENT_RETRY: Duration = Duration::from_secs(1);
+
+/// Remaining limits, the lower of key and group; `None` without a limit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct QuotaStatus {
+    /// Requests per minute.
+    pub requests: Option<Dimension>,
+    /// Tokens per minute.
+    pub tokens: Option<Dimension>,
+}
+
+/// State of one limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dimension {
+    /// The limit.
+    pub limit: u64,
+    /// Remaining amount.
+    pub remaining: u64,
+    /// Time until the full limit is available again, without further usage.
+    pub reset: Duration,
+}
+
+impl QuotaStatus {
+    /// Returns the lower limits of both.
+    fn and(self, other: Self) -> Self {
+        Self { requests: tighter(self.requests, other.requests), tokens: tighter(self.tokens, other.tokens) }
+    }
+}
+
+fn tighter(one: Option<Dimension>, other: Option<Dimension>) -> Option<Dimension> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(if other.remaining < one.remaining { other } else { one }),
+        (one, other) => one.or(other),
+    }
+}
 
 /// A key or a group with its limits.
 #[derive(Debug, Clone, PartialEq)]

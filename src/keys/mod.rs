@@ -5,13 +5,11 @@
 
 mod access;
 mod change;
-mod error;
 mod known;
 mod ledger;
 mod moment;
 mod objects;
 mod prices;
-mod quota_status;
 mod refusal;
 mod registrar;
 mod report;
@@ -23,13 +21,12 @@ mod window;
 
 pub use access::{Access, Caller, RequestedAccess};
 pub use change::{KeyChange, KeyDraft};
-pub use error::KeyError;
 pub use known::{KeyState, KnownKey, KnownKeys};
+pub use ledger::{Dimension, QuotaStatus};
 pub use objects::{ObjectOwners, OwnedObject, Ownership};
 pub use prices::PriceSettings;
-pub use quota_status::{Dimension, QuotaStatus};
 pub use refusal::{KeyDenial, RefusedRequest, ViolatedLimit};
-pub use registrar::{IssuedSecret, Registrar};
+pub use registrar::{IssuedSecret, KeyError, Registrar};
 pub use report::{KeyReport, UsageSummary};
 pub use request_permit::{Charge, RequestPermit, ReservedCharge};
 pub use secret::{OperatorToken, may_be_ours};

@@ -11,7 +11,7 @@ use super::settings::{ObjectSharing, Settings, UnknownObjects};
 use callwright_common::cache::ByteCache;
 use callwright_common::digest;
 use callwright_store::{ObjectOwner, ObjectRow, Store, StoreError};
-use callwright_types::KeyNote;
+use callwright_types::{KeyNote, VirtualKey};
 
 /// Memory of the owners that were read or written last.
 const CACHE_BYTES: u64 = 8 * 1024 * 1024;
@@ -51,12 +51,12 @@ pub struct ObjectOwners {
     /// By hash of the id.
     cache: ByteCache<String, Arc<ObjectOwner>>,
     /// Objects that the store did not accept yet.
-    unwritten: Mutex<Vec<UnwrittenObjects>>,
+    unwritten: Mutex<Vec<KeyObjects>>,
 }
 
-/// Objects of a key that the store did not accept.
+/// Objects that a key got.
 #[derive(Debug)]
-struct UnwrittenObjects {
+struct KeyObjects {
     tenant: String,
     team: String,
     rows: Vec<ObjectRow>,
@@ -132,31 +132,34 @@ impl ObjectOwners {
     /// Records objects that a key got. Objects that have an owner keep it. If the store does not accept them, this
     /// process has them in memory until it does.
     pub async fn record(&self, known: &KnownKey, objects: Vec<OwnedObject>) {
-        let key = known.key();
-        let rows: Vec<ObjectRow> = objects
-            .into_iter()
-            .map(|OwnedObject { id, expires }| ObjectRow { id: digest::of_text(&id), expires })
-            .collect();
-        match self.store.record_objects(&key.id, &key.group, &rows).await {
+        let VirtualKey { id, group, .. } = known.key();
+        let rows =
+            objects.into_iter().map(|object| ObjectRow { id: digest::of_text(&object.id), expires: object.expires });
+        let objects = KeyObjects { tenant: id.clone(), team: group.clone(), rows: rows.collect() };
+        match self.write(&objects).await {
             // With another owner among them, they are read when they are used.
-            Ok(recorded) if recorded < rows.len() as u64 => {}
-            Ok(_) => self.remember(&key.id, &key.group, &rows),
+            Ok(recorded) if recorded < objects.rows.len() as u64 => {}
+            Ok(_) => self.remember(&objects),
             Err(error) => {
                 tracing::warn!(%error, "cannot store the owner of an object of the provider; other replicas do not have it yet");
-                self.remember(&key.id, &key.group, &rows);
-                self.postpone(UnwrittenObjects { tenant: key.id.clone(), team: key.group.clone(), rows });
+                self.remember(&objects);
+                self.postpone(objects);
             }
         }
     }
 
-    fn remember(&self, tenant: &str, team: &str, rows: &[ObjectRow]) {
+    async fn write(&self, KeyObjects { tenant, team, rows }: &KeyObjects) -> Result<u64, StoreError> {
+        self.store.record_objects(tenant, team, rows).await
+    }
+
+    fn remember(&self, KeyObjects { tenant, team, rows }: &KeyObjects) {
         for row in rows {
-            let owner = ObjectOwner { id: row.id.clone(), tenant: tenant.to_owned(), team: team.to_owned() };
+            let owner = ObjectOwner { id: row.id.clone(), tenant: tenant.clone(), team: team.clone() };
             self.cache.insert(row.id.clone(), Arc::new(owner));
         }
     }
 
-    fn postpone(&self, objects: UnwrittenObjects) {
+    fn postpone(&self, objects: KeyObjects) {
         let mut unwritten = self.unwritten.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting: usize = unwritten.iter().map(|objects| objects.rows.len()).sum();
         if waiting + objects.rows.len() <= MAX_UNWRITTEN {
@@ -168,7 +171,7 @@ impl ObjectOwners {
     pub(super) async fn flush(&self) {
         let unwritten = std::mem::take(&mut *self.unwritten.lock().unwrap_or_else(PoisonError::into_inner));
         for objects in unwritten {
-            if self.store.record_objects(&objects.tenant, &objects.team, &objects.rows).await.is_err() {
+            if self.write(&objects).await.is_err() {
                 self.postpone(objects);
             }
         }

@@ -4,7 +4,6 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
 use super::change::{KeyChange, KeyDraft, check_name};
-use super::error::KeyError;
 use super::ledger::subject_of_key;
 use super::report::{KeyReport, UsageSummary};
 use super::secret;
@@ -16,6 +15,32 @@ const TRIES: u32 = 3;
 
 /// Maximum number of valid secrets of a key, including the latest; faster rotation invalidates the oldest.
 const MAX_SECRETS: usize = 5;
+
+/// Error of an operation on a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyError {
+    /// The key does not exist.
+    #[error("there is no key `{0}`; see `callwright keys list` or `GET /admin/keys`")]
+    NotFound(String),
+    /// Another key has the name.
+    #[error("the key `{0}` already exists; use another name, or revoke that key first")]
+    NameTaken(String),
+    /// The key was revoked permanently.
+    #[error("the key `{0}` is revoked; create a new one")]
+    Revoked(String),
+    /// A value is invalid.
+    #[error("{0}")]
+    Invalid(String),
+    /// Concurrent changes interfere.
+    #[error("the key `{0}` changes faster than it can be written; try again")]
+    Busy(String),
+    /// The system provides no random numbers.
+    #[error("the system provides no random numbers, so no secret can be created; try again")]
+    NoRandom,
+    /// The store operation failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 /// A key with its new secret, which is stored nowhere else.
 #[derive(Debug)]

@@ -48,10 +48,7 @@ fn the_checked_in_description_is_printed() {
     let printed = verb::Folder::with(&[]).run(&["openapi"], b"");
     assert_eq!(printed.status, Some(0), "{}", printed.stderr);
     let checked_in = std::fs::read(repository("openapi/callwright.json")).unwrap();
-    assert!(
-        printed.stdout == checked_in,
-        "`callwright openapi` prints openapi/callwright.json"
-    );
+    assert!(printed.stdout == checked_in, "`callwright openapi` prints openapi/callwright.json");
 }
 
 #[tokio::test]
