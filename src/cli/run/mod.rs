@@ -19,6 +19,7 @@ use super::operator::{self, OperatorClient};
 use super::plain;
 use super::quickstart::{Provider, Quickstart};
 use super::setup::{load_config, runtime};
+use super::traces::TRACES;
 use crate::app::App;
 use crate::config::{ConfigError, LoadedConfig, Settings, process_environment};
 use callwright_types::Protocol;
@@ -60,7 +61,7 @@ pub(super) fn run(arguments: RunArguments) -> VerbResult {
     runtime()?.block_on(async {
         let proxy = Proxy::find_or_start(&loaded).await?;
         let (upstream_url, has_key) = provider(&loaded.settings, client.protocol());
-        let route = Route { proxy_url: proxy.client_url(), upstream_url, has_key, model: model.as_deref() };
+        let route = Route { proxy_url: &proxy.client_url, upstream_url, has_key, model: model.as_deref() };
         let launch = Launch::new(client, route, &process_environment);
         let started = Timestamp::now();
         let mut command = Command::new(program);
@@ -73,7 +74,9 @@ pub(super) fn run(arguments: RunArguments) -> VerbResult {
         if status.is_ok() {
             proxy.report(started).await;
         }
-        proxy.end().await;
+        if let Some(app) = proxy.started {
+            app.stop().await;
+        }
         match status {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(ClientStatus(status).into()),
@@ -109,11 +112,11 @@ fn provider(settings: &Settings, protocol: Protocol) -> (&str, bool) {
 }
 
 /// The proxy that the client uses.
-enum Proxy {
-    /// It ran before.
-    Found { client_url: String, operator: OperatorClient },
-    /// It ends with the client.
-    Started { app: Box<App>, operator: OperatorClient },
+struct Proxy {
+    client_url: String,
+    operator: OperatorClient,
+    /// The proxy that ends with the client; `None` for one that ran before.
+    started: Option<App>,
 }
 
 impl Proxy {
@@ -121,9 +124,9 @@ impl Proxy {
         let server = &loaded.settings.server;
         if loaded.file.is_some() {
             let operator = OperatorClient::of_settings(&loaded.settings, None)?;
-            if operator.text("/admin/traces", &[("limit", "1".to_owned())]).await.is_ok() {
+            if operator.text(TRACES.path, &[("limit", "1".to_owned())]).await.is_ok() {
                 let client_url = operator::base_url(server.listen, server.tls.is_on());
-                return Ok(Self::Found { client_url, operator });
+                return Ok(Self { client_url, operator, started: None });
             }
         }
         let mut settings = loaded.settings.clone();
@@ -133,36 +136,21 @@ impl Proxy {
         (settings.server.tls, settings.server.operator_tls) = Default::default();
         let app = App::start(settings.clone(), &loaded.base_dir).await?;
         let operator = OperatorClient::of_settings(&settings, Some(app.operator_url()))?;
-        Ok(Self::Started { app: Box::new(app), operator })
-    }
-
-    fn client_url(&self) -> &str {
-        match self {
-            Self::Found { client_url, .. } => client_url,
-            Self::Started { app, .. } => app.client_url(),
-        }
+        Ok(Self { client_url: app.client_url().to_owned(), operator, started: Some(app) })
     }
 
     /// Prints what happened to standard error, because the client's output belongs to the caller.
-    async fn report(&self, started: Timestamp) {
-        let (operator, of_others) = match self {
-            Self::Found { operator, .. } => (operator, " (turns of other clients included)"),
-            Self::Started { operator, .. } => (operator, ""),
-        };
+    async fn report(&self, since: Timestamp) {
+        let is_own = self.started.is_some();
+        let of_others = if is_own { "" } else { " (turns of other clients included)" };
         // The report names the traces that it finds, with or without the last ones.
-        let _ = tokio::time::timeout(SETTLING, settled(operator)).await;
-        match report::since(operator, started).await {
+        let _ = tokio::time::timeout(SETTLING, settled(&self.operator)).await;
+        match report::since(&self.operator, since).await {
             Ok(text) => anstream::eprint!("callwright{of_others}: {text}"),
             Err(error) => anstream::eprintln!("callwright: {}", plain::text(&error)),
         }
-        if let Self::Found { .. } = self {
+        if !is_own {
             anstream::eprintln!("  details: callwright traces show ID");
-        }
-    }
-
-    async fn end(self) {
-        if let Self::Started { app, .. } = self {
-            app.stop().await;
         }
     }
 }

@@ -60,19 +60,29 @@ impl Identity {
     /// [`TlsError`]: a file is unreadable, has other contents, or the files do not match. An expired certificate is not
     /// an error.
     pub fn load(table: &'static str, settings: &TlsSettings) -> Result<Self, TlsError> {
-        let files = CertificateFiles { table, settings };
+        let file = |key, file| PemFile { table, key, file };
+        let (certificate, private) = (file("certificate", &settings.certificate), file("key", &settings.key));
         let provider = CryptoProvider::get_default().cloned();
         let provider = provider.unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
         let mut digest = Sha256::new();
-        let chain = files.certificates("certificate", &settings.certificate, &mut digest)?;
-        let key = files.key(&mut digest)?;
-        let (not_before, not_after) = files.validity(&chain)?;
-        let certified = CertifiedKey::from_der(chain, key, &provider).map_err(|error| files.unfit(&error))?;
+        let chain = certificate.certificates(&mut digest)?;
+        let key = private.private_key(&mut digest)?;
+        let (not_before, not_after) = certificate.validity(&chain)?;
+        let certified = CertifiedKey::from_der(chain, key, &provider).map_err(|error| {
+            private.error(match error {
+                rustls::Error::InconsistentKeys(_) => format!(
+                    "is not the key of the first certificate in {}; name the certificate's private key, and put the \
+                     listener's own certificate first",
+                    settings.certificate
+                ),
+                error => format!("cannot be used: {error}; supported are RSA, ECDSA (P-256, P-384) and Ed25519 keys"),
+            })
+        })?;
         let builder = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
-        let builder = builder.map_err(|error| files.wrong("certificate", error.to_string()))?;
+        let builder = builder.map_err(|error| certificate.error(error.to_string()))?;
         let builder = match settings.client_ca.as_str() {
             "" => builder.with_no_client_auth(),
-            file => builder.with_client_cert_verifier(files.verifier(file, provider, &mut digest)?),
+            name => builder.with_client_cert_verifier(file("client_ca", name).verifier(provider, &mut digest)?),
         };
         let mut config = builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
         config.alpn_protocols = PROTOCOLS.iter().map(|protocol| protocol.to_vec()).collect();
@@ -103,70 +113,60 @@ impl Identity {
     }
 }
 
-/// Files of one table.
-struct CertificateFiles<'s> {
+/// A file that the table names.
+struct PemFile<'s> {
     table: &'static str,
-    settings: &'s TlsSettings,
+    key: &'static str,
+    file: &'s str,
 }
 
-impl CertificateFiles<'_> {
-    fn wrong(&self, key: &'static str, problem: String) -> TlsError {
-        let file = match key {
-            "certificate" => &self.settings.certificate,
-            "key" => &self.settings.key,
-            _ => &self.settings.client_ca,
-        };
-        TlsError { table: self.table, key, file: file.clone(), problem }
+impl PemFile<'_> {
+    fn error(&self, problem: impl Into<String>) -> TlsError {
+        TlsError { table: self.table, key: self.key, file: self.file.to_owned(), problem: problem.into() }
     }
 
-    fn read(&self, key: &'static str, file: &str, digest: &mut Sha256) -> Result<Vec<u8>, TlsError> {
+    fn read(&self, digest: &mut Sha256) -> Result<Vec<u8>, TlsError> {
         let mut bytes = Vec::new();
-        let read = File::open(file).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
-        if let Err(error) = read {
-            let problem = format!("cannot be read: {error}; name a PEM file that the proxy's user can read");
-            return Err(self.wrong(key, problem));
-        }
+        let read = File::open(self.file).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        read.map_err(|error| {
+            self.error(format!("cannot be read: {error}; name a PEM file that the proxy's user can read"))
+        })?;
         if bytes.len() as u64 > MAX_FILE_BYTES {
-            let problem = format!("is larger than {MAX_FILE_BYTES} bytes; name the PEM file");
-            return Err(self.wrong(key, problem));
+            return Err(self.error(format!("is larger than {MAX_FILE_BYTES} bytes; name the PEM file")));
         }
         add_part(digest, &bytes);
         Ok(bytes)
     }
 
-    fn certificates(
-        &self,
-        key: &'static str,
-        file: &str,
-        digest: &mut Sha256,
-    ) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-        let bytes = self.read(key, file, digest)?;
+    fn certificates(&self, digest: &mut Sha256) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+        let bytes = self.read(digest)?;
         let found: Result<Vec<_>, pem::Error> = CertificateDer::pem_slice_iter(&bytes).collect();
-        let found = found.map_err(|error| self.wrong(key, not_pem(&error)))?;
+        let found = found.map_err(|error| self.error(not_pem(&error)))?;
         if found.is_empty() {
-            let problem = "holds no PEM certificate (-----BEGIN CERTIFICATE-----); name the file that holds it, the \
-                           listener's own certificate first, then its intermediate authorities";
-            return Err(self.wrong(key, problem.to_owned()));
+            return Err(self.error(
+                "holds no PEM certificate (-----BEGIN CERTIFICATE-----); name the file that holds it, the listener's own \
+                 certificate first, then its intermediate authorities",
+            ));
         }
         Ok(found)
     }
 
-    fn key(&self, digest: &mut Sha256) -> Result<PrivateKeyDer<'static>, TlsError> {
-        let bytes = self.read("key", &self.settings.key, digest)?;
+    fn private_key(&self, digest: &mut Sha256) -> Result<PrivateKeyDer<'static>, TlsError> {
+        let bytes = self.read(digest)?;
         let text = String::from_utf8_lossy(&bytes);
         if ENCRYPTED.iter().any(|mark| text.contains(mark)) {
-            let problem = "is encrypted, and passphrases are not supported; decrypt it (`openssl pkey -in FILE -out \
-                           PLAIN`) into a file that only the proxy's user can read";
-            return Err(self.wrong("key", problem.to_owned()));
+            return Err(self.error(
+                "is encrypted, and passphrases are not supported; decrypt it (`openssl pkey -in FILE -out PLAIN`) into a \
+                 file that only the proxy's user can read",
+            ));
         }
         PrivateKeyDer::from_pem_slice(&bytes).map_err(|error| {
-            let problem = match error {
+            self.error(match error {
                 pem::Error::NoItemsFound => {
                     "holds no PEM private key (-----BEGIN PRIVATE KEY-----); name the file that holds it".to_owned()
                 }
                 error => not_pem(&error),
-            };
-            self.wrong("key", problem)
+            })
         })
     }
 
@@ -175,46 +175,29 @@ impl CertificateFiles<'_> {
         let mut span = (Timestamp::MIN, Timestamp::MAX);
         for (number, certificate) in (1..).zip(chain) {
             let (begin, end) = validity(certificate).map_err(|why| {
-                let problem =
-                    format!("holds a certificate that cannot be read (number {number}): {why}; issue it again");
-                self.wrong("certificate", problem)
+                self.error(format!("holds a certificate that cannot be read (number {number}): {why}; issue it again"))
             })?;
             span = (span.0.max(begin), span.1.min(end));
         }
         Ok(span)
     }
 
-    fn unfit(&self, error: &rustls::Error) -> TlsError {
-        let problem = match error {
-            rustls::Error::InconsistentKeys(_) => format!(
-                "is not the key of the first certificate in {}; name the certificate's private key, and put the listener's own \
-                 certificate first",
-                self.settings.certificate
-            ),
-            error => format!("cannot be used: {error}; supported are RSA, ECDSA (P-256, P-384) and Ed25519 keys"),
-        };
-        self.wrong("key", problem)
-    }
-
     fn verifier(
         &self,
-        file: &str,
         provider: Arc<CryptoProvider>,
         digest: &mut Sha256,
     ) -> Result<Arc<dyn ClientCertVerifier>, TlsError> {
+        let unusable = |why: &dyn std::error::Error| {
+            self.error(format!(
+                "holds an authority that cannot be used: {why}; name the authorities that issue your clients' certificates"
+            ))
+        };
         let mut authorities = RootCertStore::empty();
-        for authority in self.certificates("client_ca", file, digest)? {
-            authorities.add(authority).map_err(|error| self.unusable_authority(&error))?;
+        for authority in self.certificates(digest)? {
+            authorities.add(authority).map_err(|error| unusable(&error))?;
         }
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(authorities), provider).build();
-        verifier.map_err(|error| self.unusable_authority(&error))
-    }
-
-    fn unusable_authority(&self, why: &dyn std::error::Error) -> TlsError {
-        let problem = format!(
-            "holds an authority that cannot be used: {why}; name the authorities that issue your clients' certificates"
-        );
-        self.wrong("client_ca", problem)
+        verifier.map_err(|error| unusable(&error))
     }
 }
 
