@@ -48,9 +48,8 @@ impl Memories {
         upstreams: &Upstreams,
         metrics: &Arc<Metrics>,
     ) -> Self {
-        let memory_cache =
-            MemoryCache::new(store.clone(), embedder.clone(), settings.experience, settings.procedures.clone());
-        let memory_cache = Arc::new(memory_cache);
+        let (experience, procedures) = (settings.experience, settings.procedures.clone());
+        let memory_cache = Arc::new(MemoryCache::new(store.clone(), embedder.clone(), experience, procedures));
         let (learner, lesson_rewriter) = jobs(settings, store, &memory_cache, upstreams, metrics);
         let known = match memory_cache.refresh().await {
             Ok(known) => known,
@@ -68,20 +67,9 @@ impl Memories {
 
     /// Keeps the memory current and runs the learning jobs, until `ending` is cancelled.
     pub(super) fn start(mut self, ending: CancellationToken) {
-        if let Some(learner) = self.learner.take() {
-            self.spawn_work("learner", learner, &ending);
-        }
-        if let Some(lesson_rewriter) = self.lesson_rewriter.take() {
-            self.spawn_work("lesson_rewriter", lesson_rewriter, &ending);
-        }
+        spawn_work("learner", self.learner.take(), &self.store, &ending);
+        spawn_work("lesson_rewriter", self.lesson_rewriter.take(), &self.store, &ending);
         tokio::spawn(supervised("memory", self, async move |memories: &mut Self| memories.keep(&ending).await));
-    }
-
-    fn spawn_work<J: Job>(&self, name: &'static str, worker: Worker<J>, ending: &CancellationToken) {
-        let work_state = (worker, Arc::clone(&self.store), ending.clone());
-        tokio::spawn(supervised(name, work_state, async |(worker, store, ending): &mut _| {
-            work(worker, store, ending).await;
-        }));
     }
 
     async fn keep(&self, ending: &CancellationToken) {
@@ -133,13 +121,18 @@ fn jobs(
         let upstream = upstreams.get(upstream).unwrap_or_else(|| upstreams.default_upstream());
         let model = TextModel::new(Arc::clone(upstream), name, PATIENCE);
         let note_taker = NoteTaker::new(Arc::new(model), settings.experience);
-        Worker::new(
-            LessonRewriter::new(store.clone(), note_taker, learning.clone(), metrics.clone()),
-            store.clone(),
-            metrics.clone(),
-        )
+        let rewriter = LessonRewriter::new(store.clone(), note_taker, learning.clone(), metrics.clone());
+        Worker::new(rewriter, store.clone(), metrics.clone())
     });
     (Some(Worker::new(learner, store.clone(), metrics.clone())), lesson_rewriter)
+}
+
+fn spawn_work<J: Job>(name: &'static str, worker: Option<Worker<J>>, store: &Arc<Store>, ending: &CancellationToken) {
+    let Some(worker) = worker else { return };
+    let work_state = (worker, Arc::clone(store), ending.clone());
+    tokio::spawn(supervised(name, work_state, async |(worker, store, ending): &mut _| {
+        work(worker, store, ending).await;
+    }));
 }
 
 /// Runs a job whenever there is new work, until `ending` is cancelled.

@@ -10,12 +10,6 @@
 //! The ordered events of the other protocols are assembled by a [`StreamForm`] ([`stream_form`]) and written by an
 //! [`EventWriter`] ([`event_writer`]).
 
-/// Member of a chat completion with the alternative answers.
-pub const CHOICES: &str = "choices";
-
-/// Member of a message with the calls.
-pub const TOOL_CALLS: &str = "tool_calls";
-
 mod assembler;
 mod assistant;
 mod chat_answer;

@@ -276,11 +276,8 @@ impl LearnRepresentationsArguments {
             Some(model) if self.proposer == ProposerKind::Llm => Arc::new(LlmProposer::new(model.clone())),
             _ => {
                 let queries = prepared.samples.samples.iter().map(|sample| sample.query.as_str());
-                let settings = ExtractiveSettings {
-                    seed: self.seed,
-                    case_share: self.method.case_share,
-                    ..ExtractiveSettings::default()
-                };
+                let (seed, case_share) = (self.seed, self.method.case_share);
+                let settings = ExtractiveSettings { seed, case_share, ..ExtractiveSettings::default() };
                 Arc::new(ExtractiveProposer::new(embedder.clone(), own, queries, settings))
             }
         };
@@ -290,13 +287,14 @@ impl LearnRepresentationsArguments {
             }
             _ => Arc::new(NoSelection),
         };
+        let has = |part| !self.method.without.contains(&part);
         let settings = LearnSettings {
             iterations: self.iterations.get(),
             threshold: self.threshold,
             seed: self.seed,
-            add: self.method.has(MethodPart::Addition),
-            edit: self.method.has(MethodPart::Edition),
-            classify: self.method.has(MethodPart::Classifier),
+            add: has(MethodPart::Addition),
+            edit: has(MethodPart::Edition),
+            classify: has(MethodPart::Classifier),
             jobs: threads(self.jobs),
             parallel: self.jobs.map_or(LearnSettings::default().parallel, NonZeroUsize::get),
             ..LearnSettings::default()
@@ -333,12 +331,6 @@ impl LearnRepresentationsArguments {
                 amount(&cost, price)
             );
         }
-    }
-}
-
-impl MethodOptions {
-    fn has(&self, part: MethodPart) -> bool {
-        !self.without.contains(&part)
     }
 }
 

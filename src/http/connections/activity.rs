@@ -13,8 +13,7 @@ use callwright_telemetry::labels::{CloseReason, ConnectionState};
 /// Activity of one connection, shared by its socket, its requests and the task that watches its timeouts.
 #[derive(Debug)]
 pub(super) struct Activity {
-    phase: Mutex<Phase>,
-    writes: Mutex<Writes>,
+    state: Mutex<(Phase, Writes)>,
     /// Bodies of the concurrent responses of an HTTP/2 connection.
     streams: Mutex<Vec<Weak<Mutex<StreamBody>>>>,
     slot: ConnectionSlot,
@@ -78,19 +77,17 @@ impl Activity {
     pub(super) fn new(slot: ConnectionSlot) -> Arc<Self> {
         let left = slot.connections.timeouts.write;
         Arc::new(Self {
-            phase: Mutex::new(Phase::Opening(Instant::now())),
-            writes: Mutex::new(Writes { waiting: None, resumed: None, has_stalled: false, left }),
+            state: Mutex::new((
+                Phase::Opening(Instant::now()),
+                Writes { waiting: None, resumed: None, has_stalled: false, left },
+            )),
             streams: Mutex::default(),
             slot,
         })
     }
 
-    fn phase(&self) -> MutexGuard<'_, Phase> {
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn writes(&self) -> MutexGuard<'_, Writes> {
-        self.writes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, (Phase, Writes)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn streams(&self) -> MutexGuard<'_, Vec<Weak<Mutex<StreamBody>>>> {
@@ -99,12 +96,12 @@ impl Activity {
 
     /// Records that a write waits for the client, which has accepted this many bytes since the last wait.
     pub(super) fn write_waits(&self, accepted: u64) {
-        self.writes().wait(Instant::now(), self.slot.connections.timeouts.write, accepted);
+        self.state().1.wait(Instant::now(), self.slot.connections.timeouts.write, accepted);
     }
 
     /// Records that a write that waited goes on.
     pub(super) fn write_resumes(&self) {
-        self.writes().resume(Instant::now());
+        self.state().1.resume(Instant::now());
     }
 
     /// Ends the concurrent responses whose client has accepted nothing for `limit`. Returns their number.
@@ -116,7 +113,7 @@ impl Activity {
 
     /// Records that bytes have arrived.
     pub(super) fn received(&self) {
-        let mut phase = self.phase();
+        let phase = &mut self.state().0;
         // HTTP/2 control frames do not begin a request's header section.
         if let Phase::Idle { is_http2: false, .. } = *phase {
             *phase = Phase::Head(Instant::now());
@@ -125,7 +122,7 @@ impl Activity {
 
     /// Records that a request has arrived.
     pub(super) fn begin(self: &Arc<Self>, version: Version) -> InProgress {
-        let mut phase = self.phase();
+        let phase = &mut self.state().0;
         let requests = match *phase {
             Phase::Active { requests, .. } => requests,
             _ => {
@@ -138,7 +135,7 @@ impl Activity {
     }
 
     fn end(&self) {
-        let mut phase = self.phase();
+        let phase = &mut self.state().0;
         if let Phase::Active { requests, is_http2 } = *phase {
             *phase = match requests {
                 0 | 1 => {
@@ -152,8 +149,8 @@ impl Activity {
 
     /// Whether the connection waits for the rest of a header section, and for nothing else.
     pub(super) fn is_receiving_head(&self) -> bool {
-        let is_head = matches!(*self.phase(), Phase::Opening(_) | Phase::Head(_));
-        is_head && self.writes().waiting.is_none()
+        let (phase, writes) = *self.state();
+        matches!(phase, Phase::Opening(_) | Phase::Head(_)) && writes.waiting.is_none()
     }
 
     /// Returns the time of the next timeout check. A waiting write precedes the other timeouts: the connection of a request
@@ -162,7 +159,7 @@ impl Activity {
     /// # Errors
     /// The reason to close the connection now.
     pub(super) fn next_deadline(&self, now: Instant, timeouts: &Timeouts) -> Result<Instant, CloseReason> {
-        let (phase, writes) = (*self.phase(), *self.writes());
+        let (phase, writes) = *self.state();
         let (deadline, reason) = match (writes.waiting, phase) {
             (Some(since), _) => (since + writes.left, CloseReason::SlowReader),
             (None, Phase::Opening(since) | Phase::Head(since)) => (since + timeouts.header, CloseReason::HeaderTimeout),
