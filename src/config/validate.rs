@@ -7,52 +7,44 @@ use super::settings::Settings;
 use crate::pipeline::AliasSettings;
 use callwright_common::text::nearest;
 
+/// Keys with problems, each with its message.
+type Faults = Vec<(String, String)>;
+
 /// Returns every problem of the settings, in the order of the file. Policies have files of their own: the policy module
 /// checks whether an alias's policy exists.
 pub(super) fn problems(settings: &Settings, place_of: impl Fn(&str) -> Option<FilePosition>) -> Vec<ConfigProblem> {
-    let mut problems = listener_problems(settings);
-    problems.extend(reference_problems(settings));
-    problems.extend(key_problems(settings));
-    for (key, fault) in settings.approvals.faults() {
-        let key = format!("approvals.{key}");
-        problems.push(problem(&key, format!("`{key}` {fault}")));
-    }
-    for problem in &mut problems {
-        problem.place = place_of(&problem.key);
-    }
+    let mut faults = listener_faults(settings);
+    faults.extend(settings.server.faults());
+    faults.extend(reference_faults(settings));
+    faults.extend(key_faults(settings));
+    let approvals = settings.approvals.faults().into_iter();
+    faults.extend(approvals.map(|(key, fault)| (format!("approvals.{key}"), format!("`approvals.{key}` {fault}"))));
+    let problem = |(key, message): (String, String)| ConfigProblem { place: place_of(&key), key, message };
+    let mut problems: Vec<ConfigProblem> = faults.into_iter().map(problem).collect();
     problems.sort_by_key(|problem| problem.place);
     problems
 }
 
-fn listener_problems(settings: &Settings) -> Vec<ConfigProblem> {
+fn listener_faults(settings: &Settings) -> Faults {
     let server = &settings.server;
-    let listeners = [
+    let mut faults = Vec::new();
+    for (key, address, is_guarded, lacks) in [
         ("server.listen", server.listen, server.requires_client_credential(settings.keys.is_required()), CLIENTS),
         ("server.operator_listen", server.operator_listen, server.requires_operator_credential(), OPERATORS),
-    ];
-    let mut problems: Vec<ConfigProblem> = listeners
-        .into_iter()
-        .filter(|(_, address, is_guarded, _)| !is_guarded && !server.allow_public && !is_loopback(address))
-        .map(|(key, address, _, lacks)| problem(key, public_message(key, &address, lacks)))
-        .collect();
+    ] {
+        // Loopback includes IPv4-mapped IPv6 addresses.
+        if !is_guarded && !server.allow_public && !address.ip().to_canonical().is_loopback() {
+            faults.push((key.to_owned(), public_message(key, &address, lacks)));
+        }
+    }
     if server.listen == server.operator_listen && server.listen.port() != 0 {
         let message = format!(
             "`server.operator_listen`: both listeners have the address {}; set another port for the operator listener",
             server.listen
         );
-        problems.push(problem("server.operator_listen", message));
+        faults.push(("server.operator_listen".to_owned(), message));
     }
-    let tables = [("server.tls", &server.tls), ("server.operator_tls", &server.operator_tls)];
-    let faults = tables.into_iter().filter_map(|(table, tls)| tls.fault(table));
-    problems.extend(faults.map(|(key, message)| problem(&key, message)));
-    problems.extend(server.faults().into_iter().map(|(key, message)| problem(&key, message)));
-    problems.extend(server.browser_faults().into_iter().map(|(key, message)| problem(&key, message)));
-    problems
-}
-
-/// Whether the address is loopback, including an IPv4-mapped IPv6 address.
-fn is_loopback(address: &SocketAddr) -> bool {
-    address.ip().to_canonical().is_loopback()
+    faults
 }
 
 /// Consequence and fix of a client listener without authentication.
@@ -74,26 +66,24 @@ fn public_message(key: &str, address: &SocketAddr, [means, fix]: [&str; 2]) -> S
     )
 }
 
-/// Returns the problems of virtual keys: missing store, missing upstream credentials, invalid limits and prices.
-fn key_problems(settings: &Settings) -> Vec<ConfigProblem> {
-    let mut problems: Vec<ConfigProblem> = Vec::new();
-    for (key, fault) in settings.keys.faults() {
-        let key = format!("keys.{key}");
-        problems.push(problem(&key, format!("`{key}`: {fault}")));
-    }
+/// Returns the faults of virtual keys: missing store, missing upstream credentials, invalid limits and prices.
+fn key_faults(settings: &Settings) -> Faults {
+    let keys = settings.keys.faults().into_iter();
+    let mut faults: Faults =
+        keys.map(|(key, fault)| (format!("keys.{key}"), format!("`keys.{key}`: {fault}"))).collect();
     for (model, price) in &settings.prices {
         if let Some((name, value)) = price.fault() {
             let key = format!("prices.{model}.{name}");
-            problems
-                .push(problem(&key, format!("`{key}` is {value}; it must be 0 or more (price per million tokens)")));
+            let message = format!("`{key}` is {value}; it must be 0 or more (price per million tokens)");
+            faults.push((key, message));
         }
     }
     if !settings.keys.is_required() {
-        return problems;
+        return faults;
     }
     if settings.store.url.is_empty() {
         let message = "`keys.mode` is `required`, but the store that holds the keys is switched off: set `store.url`";
-        problems.push(problem("keys.mode", message.to_owned()));
+        faults.push(("keys.mode".to_owned(), message.to_owned()));
     }
     for (name, _) in settings.upstreams.iter().filter(|(_, upstream)| !upstream.has_credential()) {
         let key = format!("upstreams.{name}.api_key");
@@ -101,25 +91,26 @@ fn key_problems(settings: &Settings) -> Vec<ConfigProblem> {
             "`{key}` is empty, and with `keys.mode = \"required\"` no client sends the provider's key: set it; for a provider that requires \
              none, set any text"
         );
-        problems.push(problem(&key, message));
+        faults.push((key, message));
     }
-    problems
+    faults
 }
 
 /// Checks that names in one table exist in another.
-fn reference_problems(settings: &Settings) -> Vec<ConfigProblem> {
+fn reference_faults(settings: &Settings) -> Faults {
     let upstreams: Vec<&str> = settings.upstreams.keys().map(String::as_str).collect();
     let toolsets: Vec<&str> = settings.toolsets.keys().map(String::as_str).collect();
-    let mut problems = Vec::new();
+    let aliases: Vec<&str> = settings.aliases.keys().map(String::as_str).collect();
+    let mut faults = Vec::new();
     if !upstreams.contains(&settings.default_upstream.as_str()) {
-        problems.push(unknown_name("default_upstream".to_owned(), "upstream", &settings.default_upstream, &upstreams));
+        faults.push(unknown_name("default_upstream".to_owned(), "upstream", &settings.default_upstream, &upstreams));
     }
     for (name, alias) in &settings.aliases {
-        problems.extend(target_problems(settings, name, alias, &upstreams));
+        faults.extend(target_faults(settings, name, alias, &upstreams));
         for (number, toolset) in alias.toolsets.iter().enumerate() {
             if !toolsets.contains(&toolset.as_str()) {
                 let key = format!("aliases.{name}.toolsets[{number}]");
-                problems.push(unknown_name(key, "toolset", toolset, &toolsets));
+                faults.push(unknown_name(key, "toolset", toolset, &toolsets));
             }
         }
     }
@@ -127,29 +118,30 @@ fn reference_problems(settings: &Settings) -> Vec<ConfigProblem> {
     let paths = passing.paths.iter().map(|(path, name)| (format!("pass_through.paths.{path}"), name));
     for (key, name) in paths.chain([("pass_through.upstream".to_owned(), &passing.upstream)]) {
         if !name.is_empty() && !upstreams.contains(&name.as_str()) {
-            problems.push(unknown_name(key, "upstream", name, &upstreams));
+            faults.push(unknown_name(key, "upstream", name, &upstreams));
         }
     }
     for path in passing.paths.keys().filter(|path| !path.starts_with('/')) {
         let key = format!("pass_through.paths.{path}");
-        problems.push(problem(&key, format!("`{key}`: paths start with a slash, relative to /v1: write `/{path}`")));
+        let message = format!("`{key}`: paths start with a slash, relative to /v1: write `/{path}`");
+        faults.push((key, message));
     }
-    let aliases = settings.aliases.keys().map(String::as_str).collect::<Vec<_>>();
     for (key, alias) in [("planner.alias", &settings.planner.alias), ("learning.alias", &settings.learning.alias)] {
         if !alias.is_empty() && !aliases.contains(&alias.as_str()) {
-            problems.push(unknown_name(key.to_owned(), "alias", alias, &aliases));
+            faults.push(unknown_name(key.to_owned(), "alias", alias, &aliases));
         }
     }
-    problems.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
+    faults.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
         let key = format!("experience.{key}");
-        problem(&key, format!("`{key}` is out of range; it must be {range}"))
+        let message = format!("`{key}` is out of range; it must be {range}");
+        (key, message)
     }));
-    problems.extend(settings.store.seal_key_fault().map(|fault| problem("store.seal_key", fault)));
-    problems
+    faults.extend(settings.store.seal_key_fault().map(|fault| ("store.seal_key".to_owned(), fault)));
+    faults
 }
 
-/// Returns the problems of an alias's upstreams.
-fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstreams: &[&str]) -> Vec<ConfigProblem> {
+/// Returns the faults of an alias's upstreams.
+fn target_faults(settings: &Settings, name: &str, alias: &AliasSettings, upstreams: &[&str]) -> Faults {
     let table = format!("aliases.{name}");
     let mut named = vec![(format!("{table}.upstream"), alias.upstream.as_str())];
     for (number, target) in alias.targets.iter().enumerate() {
@@ -158,23 +150,18 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
     for (number, fallback) in alias.fallbacks.iter().enumerate() {
         named.push((format!("{table}.fallbacks[{number}].upstream"), &fallback.upstream));
     }
-    let mut problems: Vec<ConfigProblem> = named
-        .iter()
-        .filter(|(_, upstream)| !upstream.is_empty() && !upstreams.contains(upstream))
-        .map(|(key, upstream)| unknown_name(key.clone(), "upstream", upstream, upstreams))
-        .collect();
+    let unknown = named.iter().filter(|(_, upstream)| !upstream.is_empty() && !upstreams.contains(upstream));
+    let unknown = unknown.map(|(key, upstream)| unknown_name(key.clone(), "upstream", upstream, upstreams));
+    let mut faults: Faults = unknown.collect();
     if !alias.targets.is_empty() {
+        let key = format!("{table}.targets");
         if !(alias.upstream.is_empty() && alias.model.is_empty()) {
-            let key = format!("{table}.targets");
-            let message = format!("`{key}` replaces `upstream` and `model`; remove those");
-            problems.push(problem(&key, message));
+            faults.push((key.clone(), format!("`{key}` replaces `upstream` and `model`; remove those")));
         }
         if alias.targets.iter().all(|target| target.weight == 0) {
-            let key = format!("{table}.targets");
-            problems.push(problem(&key, format!("`{key}`: every weight is 0; give one target a weight of at least 1")));
+            let message = format!("`{key}`: every weight is 0; give one target a weight of at least 1");
+            faults.push((key, message));
         }
-    }
-    if !alias.targets.is_empty() {
         named.remove(0);
     }
     // Tools are selected and serialised once per turn, for every upstream that may answer it.
@@ -187,9 +174,9 @@ fn target_problems(settings: &Settings, name: &str, alias: &AliasSettings, upstr
             "`{key}`: the upstreams of an alias with toolsets need the same `schema_dialect` and `max_tools`, because its tools are \
              written once for all of them"
         );
-        problems.push(problem(key, message));
+        faults.push((key.clone(), message));
     }
-    problems
+    faults
 }
 
 /// Returns the properties of an upstream that determine how tools are written; the empty name is the default upstream.
@@ -198,18 +185,14 @@ fn tool_format(settings: &Settings, upstream: &str) -> Option<impl PartialEq> {
     settings.upstreams.get(upstream).map(|upstream| (upstream.schema_dialect, upstream.max_tools))
 }
 
-/// Returns the problem of a `name` at `key` that is not in `known`.
-fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> ConfigProblem {
+/// Returns the fault of a `name` at `key` that is not in `known`.
+fn unknown_name(key: String, what: &str, name: &str, known: &[&str]) -> (String, String) {
     let known_names = if known.is_empty() { "none is configured".to_owned() } else { known.join(", ") };
     let message = match nearest(&name.to_lowercase(), known.iter().copied()) {
         Some(near) => format!("`{key}`: there is no {what} `{name}`; did you mean `{near}`? Known: {known_names}"),
         None => format!("`{key}`: there is no {what} `{name}`; known: {known_names}"),
     };
-    problem(&key, message)
-}
-
-fn problem(key: &str, message: String) -> ConfigProblem {
-    ConfigProblem { place: None, key: key.to_owned(), message }
+    (key, message)
 }
 
 #[cfg(test)]

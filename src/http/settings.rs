@@ -102,7 +102,7 @@ impl TlsSettings {
 
     /// Returns the key and the message of a fault in the table with this name. The contents of the files are checked at
     /// start.
-    pub fn fault(&self, table: &str) -> Option<(String, String)> {
+    fn fault(&self, table: &str) -> Option<(String, String)> {
         let (key, why) = match (self.is_on(), self.key.is_empty()) {
             (true, true) => {
                 ("certificate", format!("a certificate needs its private key; name its file in `{table}.key`"))
@@ -126,10 +126,14 @@ fn fault(table: &str, key: &str, why: &str) -> (String, String) {
 }
 
 impl Settings {
-    /// Returns the faults of limits and timeouts: the key, and a message that names it. The connection limit is
-    /// compared with the limit of open files.
+    /// Returns the faults: the key, and a message that names it. The connection limit is compared with the limit of open
+    /// files.
     pub fn faults(&self) -> Vec<(String, String)> {
-        self.faults_under(descriptors::limit())
+        let tables = [("server.tls", &self.tls), ("server.operator_tls", &self.operator_tls)];
+        let mut faults: Vec<_> = tables.into_iter().filter_map(|(table, tls)| tls.fault(table)).collect();
+        faults.extend(self.faults_under(descriptors::limit()));
+        faults.extend(self.browser_faults());
+        faults
     }
 
     fn faults_under(&self, descriptors: Option<usize>) -> Vec<(String, String)> {
@@ -216,7 +220,7 @@ impl Settings {
     }
 
     /// Returns the entries of `hosts` and `allowed_origins` that cannot match: the key, and a message that names it.
-    pub fn browser_faults(&self) -> Vec<(String, String)> {
+    fn browser_faults(&self) -> Vec<(String, String)> {
         let mut faults = Vec::new();
         for (number, host) in self.hosts.iter().enumerate() {
             if HostPattern::parse(host).is_none() {
