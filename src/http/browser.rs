@@ -20,38 +20,21 @@ const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// Path of the console's page, which other pages may link to.
 const CONSOLE: &str = "/console";
 
-/// An entry of `server.hosts`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum HostPattern {
-    /// A name or an address.
-    Exact(String),
-    /// A suffix of names; it begins with a dot.
-    Below(String),
+/// Parses an entry of `server.hosts` to a name, an address, or a suffix of names, which begins with a dot; `None` if no
+/// host could match it.
+pub(super) fn host_pattern(text: &str) -> Option<String> {
+    let text = text.trim_end_matches('.').to_ascii_lowercase();
+    let name = text.strip_prefix("*.").unwrap_or(&text);
+    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')) {
+        return Some(text.trim_start_matches('*').to_owned());
+    }
+    let address = text.trim_start_matches('[').trim_end_matches(']').parse::<Ipv6Addr>().ok()?;
+    Some(address.to_string())
 }
 
-impl HostPattern {
-    /// Parses an entry; `None` if no host could match it.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let text = text.trim_end_matches('.').to_ascii_lowercase();
-        let (name, is_below) = text.strip_prefix("*.").map_or((text.as_str(), false), |name| (name, true));
-        let is_name = !name.is_empty()
-            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
-        match (is_name, is_below) {
-            (true, true) => Some(Self::Below(format!(".{name}"))),
-            (true, false) => Some(Self::Exact(name.to_owned())),
-            (false, _) => {
-                let address = text.trim_start_matches('[').trim_end_matches(']').parse::<Ipv6Addr>().ok()?;
-                Some(Self::Exact(address.to_string()))
-            }
-        }
-    }
-
-    fn matches(&self, host: &str) -> bool {
-        match self {
-            Self::Exact(name) => name == host,
-            Self::Below(ending) => host.len() > ending.len() && host.ends_with(ending.as_str()),
-        }
-    }
+fn matches(pattern: &str, host: &str) -> bool {
+    let is_suffix = pattern.starts_with('.') && host.len() > pattern.len() && host.ends_with(pattern);
+    is_suffix || pattern == host
 }
 
 /// Whether a text is an origin as browsers send it: scheme, host and, unless it is the default, port.
@@ -64,7 +47,7 @@ pub(super) fn is_origin(text: &str) -> bool {
 /// The hosts that a listener serves.
 #[derive(Debug)]
 pub(super) struct HostRules {
-    listed: Vec<HostPattern>,
+    listed: Vec<String>,
     /// Address to which the listener is bound.
     bound: IpAddr,
 }
@@ -80,7 +63,7 @@ pub(super) enum HostFault {
 
 impl HostRules {
     pub(super) fn new(hosts: &[String], bound: IpAddr) -> Self {
-        let listed = hosts.iter().filter_map(|host| HostPattern::parse(host)).collect();
+        let listed = hosts.iter().filter_map(|host| host_pattern(host)).collect();
         Self { listed, bound: bound.to_canonical() }
     }
 
@@ -123,7 +106,7 @@ impl HostRules {
         let host = host.to_ascii_lowercase();
         let host = host.strip_suffix('.').unwrap_or(&host);
         let literal = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-        let is_listed = self.listed.iter().any(|pattern| pattern.matches(literal));
+        let is_listed = self.listed.iter().any(|pattern| matches(pattern, literal));
         match literal.parse::<IpAddr>() {
             Ok(address) => {
                 let address = address.to_canonical();

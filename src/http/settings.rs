@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::body_budget::{cost, usable_memory};
-use super::browser::{HostPattern, is_origin};
+use super::browser::{host_pattern, is_origin};
 use super::connections::descriptors;
 use crate::pipeline::PARTS_OF_SMALL_BODIES;
 use callwright_common::parallel::cores;
@@ -223,7 +223,7 @@ impl Settings {
     fn browser_faults(&self) -> Vec<(String, String)> {
         let mut faults = Vec::new();
         for (number, host) in self.hosts.iter().enumerate() {
-            if HostPattern::parse(host).is_none() {
+            if host_pattern(host).is_none() {
                 let key = format!("server.hosts[{number}]");
                 let message = format!(
                     "`{key}`: `{host}` is not a host name; write it without scheme and port, such as `callwright.example.com`, or `*.example.com` \

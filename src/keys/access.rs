@@ -336,30 +336,24 @@ impl Access {
         subjects: &[MeteredSubject],
         requested: RequestedAccess<'_>,
     ) -> Result<(), Box<RefusedRequest>> {
-        let name = &known.key().name;
+        let VirtualKey { name, pass_through, models, .. } = known.key();
         match requested {
             RequestedAccess::PassedThrough { path, may_use_model } => {
-                let allowed = known.key().pass_through.as_ref().unwrap_or(&self.settings.pass_through);
-                if !covers(allowed, path) {
+                if !covers(pass_through.as_ref().unwrap_or(&self.settings.pass_through), path) {
                     let message = format!(
                         "the key `{name}` may not use `/v1{path}`: the proxy's operator must add it to the key's `pass_through` (`callwright keys \
                          update {name} --pass-through PATH`) or to `keys.pass_through`"
                     );
                     return Err(refused(ViolatedLimit::Path, message));
                 }
-                if !may_use_model {
-                    return Ok(());
-                }
-                let is_limited =
-                    !known.key().models.is_empty() || subjects.iter().any(|subject| subject.limits.is_metered());
-                if is_limited && self.settings.unmetered == Unmetered::Refuse {
+                let is_limited = !models.is_empty() || subjects.iter().any(|subject| subject.limits.is_metered());
+                if may_use_model && is_limited && self.settings.unmetered == Unmetered::Refuse {
                     let message = format!(
                         "the models, tokens or money of the key `{name}` are limited, but pass-through requests are not metered: use chat \
                          completions; the proxy's operator can also set `keys.unmetered = \"allow\"`"
                     );
                     return Err(refused(ViolatedLimit::Unmetered, message));
                 }
-                Ok(())
             }
             RequestedAccess::Turn { model, targets, .. } => {
                 if !known.allows(model) {
@@ -373,9 +367,9 @@ impl Access {
                     );
                     return Err(refused(ViolatedLimit::Price, message));
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// Returns the key and its group, each with its limits.
