@@ -25,7 +25,8 @@ const CONSOLE: &str = "/console";
 pub(super) fn host_pattern(text: &str) -> Option<String> {
     let text = text.trim_end_matches('.').to_ascii_lowercase();
     let name = text.strip_prefix("*.").unwrap_or(&text);
-    if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')) {
+    let has_valid_letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'));
+    if has_valid_letters && !name.is_empty() && !name.starts_with('.') {
         return Some(text.trim_start_matches('*').to_owned());
     }
     let address = text.trim_start_matches('[').trim_end_matches(']').parse::<Ipv6Addr>().ok()?;

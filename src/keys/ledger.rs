@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::moment::Moment;
 use super::refusal::{RefusedRequest, ViolatedLimit};
 use super::usage_counter::{Amount, KeyUsageCounter};
+use super::window::UsageWindow;
 use callwright_store::{UsageChanges, UsageRow};
 use callwright_types::KeyLimits;
 
@@ -118,13 +119,10 @@ impl Ledger {
         let mut standing = QuotaStatus::default();
         for subject in subjects {
             let tally = tallies.entry(subject.name.clone()).or_default();
-            let limits = &subject.limits;
-            let requests = dimension(limits.requests_per_minute, tally.requests.sum(now.second), || {
-                tally.requests.until(now.second, 0)
+            standing = standing.and(QuotaStatus {
+                requests: dimension(subject.limits.requests_per_minute, &mut tally.requests, now.second),
+                tokens: dimension(subject.limits.tokens_per_minute, &mut tally.tokens, now.second),
             });
-            let tokens =
-                dimension(limits.tokens_per_minute, tally.tokens.sum(now.second), || tally.tokens.until(now.second, 0));
-            standing = standing.and(QuotaStatus { requests, tokens });
         }
         standing
     }
@@ -196,8 +194,9 @@ impl Ledger {
     }
 }
 
-fn dimension(limit: u64, used: u64, reset: impl FnOnce() -> u64) -> Option<Dimension> {
-    (limit > 0).then(|| Dimension { limit, remaining: limit.saturating_sub(used), reset: Duration::from_secs(reset()) })
+fn dimension(limit: u64, used: &mut UsageWindow, second: u64) -> Option<Dimension> {
+    let (remaining, reset) = (limit.saturating_sub(used.sum(second)), Duration::from_secs(used.until(second, 0)));
+    (limit > 0).then_some(Dimension { limit, remaining, reset })
 }
 
 /// Returns the limit that a further request would exceed, the longest-lasting first. A request without concurrent ones

@@ -15,9 +15,6 @@ const SHOWN: usize = 10;
 /// Maximum number of pieces of advice of one rule shown per document.
 const SHOWN_OF_RULE: usize = 3;
 
-/// Width of the column with the kind of detail.
-const KIND_WIDTH: usize = 10;
-
 const HEAD: Style = Style::new().bold();
 const FAILED: Style = AnsiColor::Red.on_default().bold();
 const LOST: Style = AnsiColor::Yellow.on_default();
@@ -45,7 +42,7 @@ pub(super) fn document(report: &Report, name: &str) -> String {
     if let Some(error) = &report.error {
         let dashes = format!("{0:>7}  {0:>7}  {0:>7}  {0:>10}  {0:>6}  {0:>6}", "-");
         return format!(
-            "{dashes}  {FAILED}{name}{FAILED:#}\n    {FAILED}{:<KIND_WIDTH$}{FAILED:#}  {}\n",
+            "{dashes}  {FAILED}{name}{FAILED:#}\n    {FAILED}{:<10}{FAILED:#}  {}\n",
             "error",
             plain(error)
         );
@@ -127,7 +124,7 @@ fn details(out: &mut String, style: Style, kind: &str, mut lines: impl Iterator<
 
 fn detail(out: &mut String, style: Style, kind: &str, line: &str) {
     // Writing to a string cannot fail.
-    let _ = writeln!(out, "    {style}{kind:<KIND_WIDTH$}{style:#}  {line}");
+    let _ = writeln!(out, "    {style}{kind:<10}{style:#}  {line}");
 }
 
 #[cfg(test)]

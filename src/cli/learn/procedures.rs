@@ -13,11 +13,8 @@ use crate::cli::setup::{load_config, runtime, with_store};
 use callwright_knowledge::procedures::{ProcedureStore, StoredProcedure};
 use callwright_offline::learning::{Gathering, GatheringCounts, TurnJudgement};
 use callwright_offline::{LinesRead, each_trace};
-use callwright_store::{FeedbackRow, FeedbackVerdict, Procedures, Revision, Store, Traces};
+use callwright_store::{FeedbackRow, FeedbackVerdict, MAX_PAGE, Procedures, Revision, Store, Traces};
 use callwright_types::memory::EvidenceKind;
-
-/// Number of traces read per page.
-const PAGE: u32 = 500;
 
 /// Arguments of `learn procedures`.
 #[derive(Debug, Args)]
@@ -89,7 +86,7 @@ async fn learn(arguments: &LearnProceduresArguments) -> VerbResult {
 async fn from_store(store: &Store, gathering: &mut Gathering) -> Result<(), callwright_store::StoreError> {
     let mut after: Revision = 0;
     loop {
-        let learnable = store.learnable(after, PAGE).await?;
+        let learnable = store.learnable(after, MAX_PAGE).await?;
         for (_, trace) in &learnable.traces {
             let given = store.feedback_on(&trace.id).await?;
             let verdicts: Vec<(&FeedbackRow, EvidenceKind)> =
