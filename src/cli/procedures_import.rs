@@ -45,16 +45,16 @@ pub(super) fn run(arguments: &ImportArguments, loaded: LoadedConfig) -> VerbResu
     for error in &errors {
         anstream::eprintln!("{}", plain::text(&error.to_string()));
     }
-    let mut reader = DocumentReader {
-        catalog: &catalog,
-        settings: loaded.settings.procedures.clone(),
-        drafts: Vec::new(),
-        failed: 0,
-    };
-    for path in &arguments.paths {
-        reader.file(path);
+    let (mut drafts, mut failed) = (Vec::new(), 0);
+    for read in arguments.paths.iter().flat_map(|path| read(path, &catalog, &loaded.settings.procedures)) {
+        match read {
+            Ok(draft) => drafts.push(draft),
+            Err(error) => {
+                failed += 1;
+                anstream::eprintln!("{}", plain::text(&error));
+            }
+        }
     }
-    let DocumentReader { drafts, failed, .. } = reader;
     let all = drafts.len() + failed;
     let outdated = runtime()?.block_on(store(&drafts, arguments, &loaded))?;
     if outdated > 0 {
@@ -81,36 +81,21 @@ fn scope(text: &str) -> Result<Scope, String> {
     is_scope.then(|| Scope::from(text.to_owned())).ok_or_else(|| "give `group:NAME` or `key:HASH`".to_owned())
 }
 
-struct DocumentReader<'a> {
-    catalog: &'a Catalog,
-    settings: Settings,
-    drafts: Vec<ReadDraft>,
-    failed: usize,
-}
-
-impl DocumentReader<'_> {
-    /// Reads the workflows of a file, and reports those that cannot be imported.
-    fn file(&mut self, path: &Path) {
-        let shown = plain::text(&path.display().to_string());
-        let workflows = match text(path).and_then(|text| import::parse(&text).map_err(|error| error.to_string())) {
-            Ok(workflows) => workflows,
-            Err(error) => {
-                self.failed += 1;
-                anstream::eprintln!("{shown}: {}", plain::text(&error));
-                return;
-            }
-        };
-        for workflow in workflows {
-            let source = plain::text(&format!("{}#{}", path.display(), workflow.name));
-            match import::draft(&workflow, &|operation| find(self.catalog, operation), &self.settings) {
-                Ok(draft) => self.drafts.push(ReadDraft { draft, source }),
-                Err(error) => {
-                    self.failed += 1;
-                    anstream::eprintln!("{source}: {}", plain::text(&error.to_string()));
-                }
-            }
+/// Reads the workflows of a file; those that cannot be imported are errors with their place.
+fn read(path: &Path, catalog: &Catalog, settings: &Settings) -> Vec<Result<ReadDraft, String>> {
+    let place = path.display();
+    let workflows = match text(path).and_then(|text| import::parse(&text).map_err(|error| error.to_string())) {
+        Ok(workflows) => workflows,
+        Err(error) => return vec![Err(format!("{place}: {error}"))],
+    };
+    let drafts = workflows.iter().map(|workflow| {
+        let source = format!("{place}#{}", workflow.name);
+        match import::draft(workflow, &|operation| find(catalog, operation), settings) {
+            Ok(draft) => Ok(ReadDraft { draft, source: plain::text(&source) }),
+            Err(error) => Err(format!("{source}: {error}")),
         }
-    }
+    });
+    drafts.collect()
 }
 
 fn text(path: &Path) -> Result<String, String> {
