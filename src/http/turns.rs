@@ -44,8 +44,8 @@ pub(super) async fn deployment(
     Path(model): Path<String>,
     request: Request,
 ) -> TurnResult {
-    let template = "/openai/deployments/{model}/chat/completions";
-    let endpoint = TurnEndpoint { protocol: Protocol::Chat, template, model: Some(model), query: None };
+    let endpoint = "/openai/deployments/{model}/chat/completions";
+    let endpoint = TurnEndpoint { protocol: Protocol::Chat, endpoint, deployment: Some(model), query: None };
     turn(&side, endpoint, caller, request).await
 }
 
@@ -53,9 +53,9 @@ pub(super) async fn deployment(
 struct TurnEndpoint {
     protocol: Protocol,
     /// Route template.
-    template: &'static str,
+    endpoint: &'static str,
     /// Model name in the path.
-    model: Option<String>,
+    deployment: Option<String>,
     /// Query for the upstream. That of Azure's paths has only the version of the API.
     query: Option<String>,
 }
@@ -66,20 +66,20 @@ async fn turn_or_pass(
     caller: Caller,
     request: Request,
     protocol: Protocol,
-    template: &'static str,
+    endpoint: &'static str,
 ) -> TurnResult {
     if !side.pipeline.serves(protocol) {
         side.pipeline.unguarded(protocol);
         return pass_through::pass(State(side), caller, request).await;
     }
     let query = request.uri().query().map(str::to_owned);
-    let endpoint = TurnEndpoint { protocol, template, model: None, query };
+    let endpoint = TurnEndpoint { protocol, endpoint, deployment: None, query };
     turn(&side, endpoint, caller, request).await
 }
 
 async fn turn(
     side: &ClientSide,
-    TurnEndpoint { protocol, template: endpoint, model: deployment, query }: TurnEndpoint,
+    TurnEndpoint { protocol, endpoint, deployment, query }: TurnEndpoint,
     Caller(caller): Caller,
     request: Request,
 ) -> TurnResult {
