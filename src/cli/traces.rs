@@ -171,8 +171,9 @@ pub(super) fn run(action: TracesAction) -> VerbResult {
             }
             TracesAction::Tail(tail) => {
                 let (client, TailArguments { filter, format }) = tail.connect()?;
+                let filter = filter.into_query();
                 tokio::select! {
-                    done = self::tail(&client, &filter.into_query(), format) => done,
+                    done = self::tail(&client, &filter, format) => done,
                     _ = app::termination_requested() => Ok(()),
                 }
             }
