@@ -1,5 +1,6 @@
 //! Panic isolation: a bug that one document triggers must not prevent the reports on the others.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};
 
@@ -20,10 +21,15 @@ pub(super) fn listen() {
 /// Runs `work`; a panic becomes an error with its message and location.
 pub(super) fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // No state that `work` may leave inconsistent is used afterwards.
-    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        let panic_message = LAST.with(|last| last.borrow_mut().take()).unwrap_or_else(|| "a panic".to_owned());
+    panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let panic_message = LAST.with(|last| last.borrow_mut().take()).unwrap_or_else(|| message(payload.as_ref()));
         format!("this is a fault of callwright, not of the document; please report it: {panic_message}")
     })
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic".to_owned())
 }
 
 #[cfg(test)]
