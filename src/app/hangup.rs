@@ -53,14 +53,14 @@ impl App {
         self.watchers.iter().for_each(callwright_common::watch::Watcher::wake);
         match read {
             Ok(loaded) => {
-                self.metrics.config_reloads.inc(ResultLabel::Success);
+                self.side.metrics.config_reloads.inc(ResultLabel::Success);
                 let keys = changed_keys(running, &loaded.settings);
                 if !keys.is_empty() {
                     tracing::warn!(keys = keys.join(", "), "changed configuration keys need a restart");
                 }
             }
             Err(error) => {
-                self.metrics.config_reloads.inc(ResultLabel::Failure);
+                self.side.metrics.config_reloads.inc(ResultLabel::Failure);
                 tracing::error!(%error, "the configuration is invalid and a restart would fail; the running settings stay in use");
             }
         }

@@ -32,13 +32,13 @@ use crate::config::Settings;
 use crate::http::{
     self, ApprovalStreams, BodyShares, ClientSide, Connections, OperatorSide, RequestGuard, Tls, WorkerThreads, Workers,
 };
-use crate::keys::{Access, OperatorToken};
-use crate::pipeline::{MemoryLimit, Pipeline, TURN_LOG_TARGET};
+use crate::keys::OperatorToken;
+use crate::pipeline::{MemoryLimit, TURN_LOG_TARGET};
 use callwright_common::watch::Watcher;
 use callwright_executor::AddressAudit;
-use callwright_store::{Store, StoreClaim};
+use callwright_store::StoreClaim;
 use callwright_telemetry::labels::Listener;
-use callwright_telemetry::{self as telemetry, DelayedLines, LogError, Metrics};
+use callwright_telemetry::{self as telemetry, DelayedLines, LogError};
 
 use certificates::scheme;
 
@@ -66,18 +66,15 @@ pub fn start_logs(settings: &Settings) -> Result<DelayedLines, LogError> {
 pub struct App {
     client_url: String,
     operator_url: String,
-    pipeline: Arc<Pipeline>,
-    store: Arc<Store>,
+    /// State of the operator side, which has all components.
+    side: OperatorSide,
     _claim: StoreClaim,
-    access: Arc<Access>,
-    draining: Arc<AtomicBool>,
     grace: Duration,
     client_ending: CancellationToken,
     operator_ending: CancellationToken,
     client_task: JoinHandle<()>,
     operator_task: JoinHandle<()>,
     _workers: WorkerThreads,
-    metrics: Arc<Metrics>,
     addresses: AddressAudit,
     /// Watchers of documents, policies and certificates; dropping one stops it.
     watchers: Vec<Watcher>,
@@ -107,7 +104,6 @@ impl App {
         let client_url = format!("{}://{client}", scheme(client_tls.as_ref()));
         let operator_url = format!("{}://{operator}", scheme(operator_tls.as_ref()));
 
-        let draining = Arc::new(AtomicBool::new(false));
         let are_keys_required = built.access.is_required();
         let client_guard = RequestGuard::of_clients(&server, are_keys_required, client.ip(), built.metrics.clone());
         let operator_guard = RequestGuard::of_operators(&server, operator.ip(), built.metrics.clone());
@@ -123,19 +119,20 @@ impl App {
             body_shares: BodyShares::of_settings(&server),
         };
         let operator_side = OperatorSide {
-            pipeline: built.pipeline.clone(),
-            store: built.store.clone(),
-            access: built.access.clone(),
+            pipeline: built.pipeline,
+            store: built.store,
+            access: built.access,
             token: operator_token,
-            metrics: built.metrics.clone(),
-            draining: draining.clone(),
+            metrics: built.metrics,
+            draining: Arc::new(AtomicBool::new(false)),
             approval_streams: ApprovalStreams::default(),
         };
         let client_router = http::client_router(client_side, client_guard);
+        let side = operator_side.clone();
         let operator_router = http::operator_router(operator_side, operator_guard);
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
-        let clients = Connections::new(Listener::Client, &server, built.metrics.clone());
-        let operators = Connections::new(Listener::Operator, &server, built.metrics.clone());
+        let clients = Connections::new(Listener::Client, &server, side.metrics.clone());
+        let operators = Connections::new(Listener::Operator, &server, side.metrics.clone());
         let count = server.worker_count();
         let workers = WorkerThreads::start(count).map_err(|source| StartError::Workers { count, source })?;
         let client_task = tokio::spawn(http::serve(
@@ -154,27 +151,23 @@ impl App {
             Workers::current(),
             operator_ending.clone(),
         ));
-        expiry::start(built.store.clone(), built.pipeline.clone(), operator_ending.clone());
-        shutdown::switch_by_signal(built.pipeline.clone(), operator_ending.clone());
-        keys::start(&built.access, built.store.clone(), built.metrics.clone(), operator_ending.clone());
+        expiry::start(side.store.clone(), side.pipeline.clone(), operator_ending.clone());
+        shutdown::switch_by_signal(side.pipeline.clone(), operator_ending.clone());
+        keys::start(&side.access, side.store.clone(), side.metrics.clone(), operator_ending.clone());
         built.memories.start(operator_ending.clone());
         built.representations.start(operator_ending.clone(), built.documents);
         tracing::info!(%client, %operator, "listening; paths below /v1/ other than chat/completions, responses, messages and models are passed through unguarded");
         Ok(Self {
             client_url,
             operator_url,
-            pipeline: built.pipeline,
-            store: built.store,
+            side,
             _claim: claim,
-            access: built.access,
-            draining,
             grace: Duration::from_secs(server.shutdown_grace_seconds),
             client_ending,
             operator_ending,
             client_task,
             operator_task,
             _workers: workers,
-            metrics: built.metrics,
             addresses,
             watchers: built.watchers.into_iter().chain([watcher]).collect(),
         })
@@ -192,19 +185,19 @@ impl App {
 
     /// Returns the number of tools of each toolset, and how many of them can be called.
     pub fn toolset_states(&self) -> Vec<ToolsetState> {
-        self.pipeline.inspect().toolset_states(|server| !self.addresses.forbids(server))
+        self.side.pipeline.inspect().toolset_states(|server| !self.addresses.forbids(server))
     }
 
     /// Shuts down in order: refuses new connections, finishes running turns without waiting for approvals, writes
     /// traces, and closes the operator listener. Work that exceeds the grace time is abandoned.
     pub async fn stop(self) {
-        self.draining.store(true, Ordering::Relaxed);
+        self.side.draining.store(true, Ordering::Relaxed);
         self.client_ending.cancel();
-        self.pipeline.approvals.end_waiting();
+        self.side.pipeline.approvals().end_waiting();
         let finished = async {
             // A connection that a client keeps open without using it must not delay the shutdown.
             let _ = self.client_task.await;
-            self.pipeline.drain().await;
+            self.side.pipeline.drain().await;
         };
         if tokio::time::timeout(self.grace, finished).await.is_err() {
             tracing::warn!(
@@ -212,11 +205,11 @@ impl App {
                 "turns were still running at the end of the grace time"
             );
         }
-        self.pipeline.flush(FLUSH_TIME).await;
-        if self.access.is_required() {
-            self.access.finish().await;
+        self.side.pipeline.flush(FLUSH_TIME).await;
+        if self.side.access.is_required() {
+            self.side.access.finish().await;
         }
-        self.store.close().await;
+        self.side.store.close().await;
         self.operator_ending.cancel();
         let _ = tokio::time::timeout(OPERATOR_GRACE, self.operator_task).await;
     }

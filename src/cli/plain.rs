@@ -26,12 +26,11 @@ pub(super) fn text(text: &str) -> String {
 
 /// Returns a text of several lines in full, with other characters that act on the terminal escaped.
 pub(super) fn lines(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
+    let mut plain = String::new();
     for c in text.chars() {
-        if c != '\n' && acts_on_terminal(c) {
-            plain.extend(c.escape_unicode());
-        } else {
-            plain.push(c);
+        match c {
+            c if c != '\n' && acts_on_terminal(c) => plain.extend(c.escape_unicode()),
+            c => plain.push(c),
         }
     }
     plain
@@ -40,16 +39,12 @@ pub(super) fn lines(text: &str) -> String {
 /// Escapes characters that act on a terminal in JSON. Such characters occur only within strings, where JSON has an
 /// escape (RFC 8259, section 7); ASCII control characters are always escaped already.
 pub(super) fn json(json: String) -> String {
-    if !json.contains(acts_on_terminal) {
-        return json;
-    }
-    let mut plain = String::with_capacity(json.len());
+    let mut plain = String::new();
     for c in json.chars() {
-        if acts_on_terminal(c) {
+        match c {
             // All of them have at most four hexadecimal digits; writing to a string cannot fail.
-            let _ = write!(plain, "\\u{:04x}", u32::from(c));
-        } else {
-            plain.push(c);
+            c if acts_on_terminal(c) => drop(write!(plain, "\\u{:04x}", u32::from(c))),
+            c => plain.push(c),
         }
     }
     plain

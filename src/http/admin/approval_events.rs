@@ -19,7 +19,6 @@ use tokio::time::{Instant, timeout};
 
 use crate::http::error::{self, Refusal};
 use crate::http::state::OperatorSide;
-use crate::pipeline::Pipeline;
 use callwright_store::{ApprovalFilter, ApprovalSummary, StoreError};
 use callwright_types::ApprovalStatus;
 
@@ -56,7 +55,6 @@ struct PendingApprovals {
 
 /// Stream of events to one operator.
 struct ApprovalStream {
-    pipeline: Arc<Pipeline>,
     side: OperatorSide,
     changes: watch::Receiver<()>,
     /// Data of the last event.
@@ -74,14 +72,7 @@ pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Result<
     };
     pending(&side).await?;
     let changes = side.pipeline.approvals().changes();
-    let stream = ApprovalStream {
-        pipeline: Arc::clone(&side.pipeline),
-        side,
-        changes,
-        sent: String::new(),
-        sent_at: Instant::now(),
-        _permit: permit,
-    };
+    let stream = ApprovalStream { side, changes, sent: String::new(), sent_at: Instant::now(), _permit: permit };
     let events = stream::unfold(stream, |mut stream| async move {
         let bytes = stream.next().await?;
         Some((Ok::<_, Infallible>(bytes), stream))
@@ -94,7 +85,6 @@ pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Result<
 impl ApprovalStream {
     /// Waits for the next event or comment; `None` at shutdown.
     async fn next(&mut self) -> Option<Bytes> {
-        let desk = &self.pipeline.approvals;
         loop {
             // While the store fails, the list keeps its last state.
             if let Ok(pending) = pending(&self.side).await
@@ -107,7 +97,7 @@ impl ApprovalStream {
                 return Some(event.into());
             }
             tokio::select! {
-                () = desk.ended() => return None,
+                () = self.side.pipeline.approvals().ended() => return None,
                 _ = timeout(POLL, self.changes.changed()) => {}
             }
             if self.sent_at.elapsed() >= KEEP_ALIVE {
