@@ -30,7 +30,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::http::{
-    self, ApprovalStreams, BodyShares, ClientSide, Connections, OperatorSide, RequestGuard, Tls, WorkerThreads, Workers,
+    self, ApprovalStreams, BodyShares, ClientSide, Connections, OperatorSide, RequestGuard, Serving, Tls,
+    WorkerThreads, Workers,
 };
 use crate::keys::OperatorToken;
 use crate::pipeline::{MemoryLimit, TURN_LOG_TARGET};
@@ -48,7 +49,7 @@ pub use certificates::{CertificateState, certificates};
 pub use documents::{load_catalog, public_fetcher};
 pub use hangup::Hangups;
 pub use operator_files::policy_book;
-pub use own_listeners::own_listener;
+pub use own_listeners::{connected, own_listener};
 pub use shutdown::termination_requested;
 pub use start_error::StartError;
 pub use toolset_audit::{ToolsetFinding, audit_policies, audit_toolsets, forbidden_names};
@@ -131,26 +132,24 @@ impl App {
         let side = operator_side.clone();
         let operator_router = http::operator_router(operator_side, operator_guard);
         let (client_ending, operator_ending) = (CancellationToken::new(), CancellationToken::new());
-        let clients = Connections::new(Listener::Client, &server, side.metrics.clone());
-        let operators = Connections::new(Listener::Operator, &server, side.metrics.clone());
         let count = server.worker_count();
         let workers = WorkerThreads::start(count).map_err(|source| StartError::Workers { count, source })?;
-        let client_task = tokio::spawn(http::serve(
-            client_listener,
-            client_tls,
-            client_router,
-            clients,
-            workers.workers(),
-            client_ending.clone(),
-        ));
-        let operator_task = tokio::spawn(http::serve(
-            operator_listener,
-            operator_tls,
-            operator_router,
-            operators,
-            Workers::current(),
-            operator_ending.clone(),
-        ));
+        let clients = Serving {
+            connections: Connections::new(Listener::Client, &server, side.metrics.clone()),
+            tls: client_tls,
+            router: client_router,
+            workers: workers.workers(),
+            ending: client_ending.clone(),
+        };
+        let operators = Serving {
+            connections: Connections::new(Listener::Operator, &server, side.metrics.clone()),
+            tls: operator_tls,
+            router: operator_router,
+            workers: Workers::current(),
+            ending: operator_ending.clone(),
+        };
+        let client_task = tokio::spawn(http::serve(client_listener, clients));
+        let operator_task = tokio::spawn(http::serve(operator_listener, operators));
         expiry::start(side.store.clone(), side.pipeline.clone(), operator_ending.clone());
         shutdown::switch_by_signal(side.pipeline.clone(), operator_ending.clone());
         keys::start(&side.access, side.store.clone(), side.metrics.clone(), operator_ending.clone());

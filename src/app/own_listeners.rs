@@ -74,7 +74,7 @@ fn reaches(address: IpAddr, bound: IpAddr) -> bool {
 }
 
 /// Returns the address that a connection to an address has: the unspecified one is this machine.
-fn connected(address: IpAddr) -> IpAddr {
+pub fn connected(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),

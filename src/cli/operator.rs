@@ -1,7 +1,7 @@
 //! Requests of subcommands to the operator side of a running proxy.
 
 use std::error::Error;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use url::{Position, Url};
 
 use super::plain;
 use super::setup::load_config;
+use crate::app::connected;
 use crate::config::Settings;
 use callwright_common::errors::request_failure;
 use callwright_store::MAX_PAGE;
@@ -278,7 +279,7 @@ fn token_of(file: &Path) -> Result<Secret, String> {
 /// Returns the URL of an operator listener. An unspecified address, which cannot be connected to, becomes loopback.
 pub(super) fn base_url(address: SocketAddr, is_secured: bool) -> String {
     let scheme = if is_secured { "https" } else { "http" };
-    format!("{scheme}://{}", reachable(address))
+    format!("{scheme}://{}", SocketAddr::new(connected(address.ip()), address.port()))
 }
 
 /// Parses the address of an operator listener to its URL.
@@ -305,15 +306,6 @@ pub(super) fn no_response_hint(base: &str, has_certificate: bool) -> &'static st
     } else {
         "is the proxy running?"
     }
-}
-
-fn reachable(address: SocketAddr) -> SocketAddr {
-    let ip = match address.ip() {
-        IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
-        ip => ip,
-    };
-    SocketAddr::new(ip, address.port())
 }
 
 /// Creates an HTTP client. `identity` is the client certificate and its private key (PEM), `trusted` the only certificate

@@ -37,8 +37,8 @@ mod workers;
 
 pub use admin::approval_events::ApprovalStreams;
 pub use body_shares::BodyShares;
-pub use connections::Connections;
 pub use connections::descriptors::limit as limit_of_open_files;
+pub use connections::{Connections, Serving};
 pub use request_guard::{GuardedRouter, RequestGuard};
 pub use router::{client_router, operator_router};
 pub use serve::{ServeError, bind, serve};

@@ -2,16 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::connections::{Connections, Serving, accept_until_end};
-use super::request_guard::GuardedRouter;
-use super::tls::Tls;
-use super::workers::Workers;
+use super::connections::{Serving, accept_until_end};
 
 /// Error of binding a listener.
 #[derive(Debug, thiserror::Error)]
@@ -63,18 +58,9 @@ fn bound_unsent(_: &TcpListener) -> io::Result<()> {
     Ok(())
 }
 
-/// Serves HTTP/1.1 and HTTP/2 on `workers`, over TLS if it is given, until `ending` is cancelled and every connection has
-/// completed its requests.
-pub async fn serve(
-    listener: TcpListener,
-    tls: Option<Arc<Tls>>,
-    router: GuardedRouter,
-    connections: Arc<Connections>,
-    workers: Workers,
-    ending: CancellationToken,
-) {
+/// Serves HTTP/1.1 and HTTP/2 until `ending` is cancelled and every connection has completed its requests.
+pub async fn serve(listener: TcpListener, serving: Serving) {
     let tasks = TaskTracker::new();
-    let serving = Serving { connections, tls, router, workers, ending };
     accept_until_end(&listener, &serving, &tasks).await;
     // From here on, the system refuses new clients.
     drop(listener);

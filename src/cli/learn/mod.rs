@@ -25,7 +25,7 @@ pub(super) enum LearnAction {
 pub(super) fn run(action: LearnAction) -> VerbResult {
     match action {
         LearnAction::Representations(arguments) => representations::run(&arguments),
-        LearnAction::Notes(arguments) => notes::run(&arguments),
+        LearnAction::Notes(arguments) => notes::run(*arguments),
         LearnAction::Procedures(arguments) => procedures::run(&arguments),
     }
 }

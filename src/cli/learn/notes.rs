@@ -94,41 +94,25 @@ Lines of --out and --notes are lessons (docs/experience.md); `callwright store i
 gzip input is accepted, and the output is gzip if the name of --out ends in .gz. Invalid lines are reported on standard error and \
 skipped; the exit status is then 1. The report goes to standard error.";
 
-pub(super) fn run(arguments: &LearnNotesArguments) -> VerbResult {
-    let Some(name) = &arguments.model.model else {
+pub(super) fn run(arguments: LearnNotesArguments) -> VerbResult {
+    let LearnNotesArguments { train, test, notes, out, instructions, demonstrations, mut variants, .. } = arguments;
+    let LearnNotesArguments { group, model, k, jobs, report: report_file, resume, .. } = arguments;
+    let Some(model_name) = model.model.clone() else {
         return Err("no model is given; name it with --model, as its provider spells it".into());
     };
-    let model = TextModel::new(arguments.model.upstream()?, name, PATIENCE);
-    let LearnNotesArguments { train, test, notes, out, instructions, demonstrations, .. } = arguments;
-    let LearnNotesArguments { k, jobs, resume, .. } = arguments;
-    let files = NotesFiles {
-        train: train.clone(),
-        test: test.clone(),
-        notes: notes.clone(),
-        out: out.clone(),
-        instructions: instructions.clone(),
-        demonstrations: demonstrations.clone(),
-    };
-    let mut variants = arguments.variants.clone();
+    let model = Arc::new(TextModel::new(model.upstream()?, &model_name, PATIENCE));
+    let files = NotesFiles { train, test, notes, out, instructions, demonstrations };
     variants.dedup();
-    let run = NotesRun {
-        model: Arc::new(model),
-        model_name: name.clone(),
-        scope: Scope::of_group(&arguments.group),
-        variants,
-        k: *k,
-        settings: Settings::default(),
-        jobs: jobs.get(),
-        resume: *resume,
-    };
+    let (scope, settings, jobs) = (Scope::of_group(&group), Settings::default(), jobs.get());
+    let run = NotesRun { model, model_name, scope, variants, k, settings, jobs, resume };
     let progress = ProgressPrinter::new(false);
     let begun = Instant::now();
     let report = runtime()?.block_on(learn_notes(&files, &run, &progress));
     progress.clear();
     let report = report?;
     print(&report, begun.elapsed());
-    if let Some(path) = &arguments.report {
-        std::fs::write(path, serde_json::to_vec_pretty(&report)?)
+    if let Some(path) = report_file {
+        std::fs::write(&path, serde_json::to_vec_pretty(&report)?)
             .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     }
     match (report.problems, report.lines) {

@@ -57,12 +57,17 @@ enum WireVersion {
 
 /// Context for serving the connections of a listener.
 #[derive(Debug, Clone)]
-pub(in crate::http) struct Serving {
-    pub(in crate::http) connections: Arc<Connections>,
-    pub(in crate::http) tls: Option<Arc<Tls>>,
-    pub(in crate::http) router: GuardedRouter,
-    pub(in crate::http) workers: Workers,
-    pub(in crate::http) ending: CancellationToken,
+pub struct Serving {
+    /// Limits and counters.
+    pub connections: Arc<Connections>,
+    /// Certificate and key; `None`: plain HTTP.
+    pub tls: Option<Arc<Tls>>,
+    /// Routes.
+    pub router: GuardedRouter,
+    /// Threads that serve the connections.
+    pub workers: Workers,
+    /// Ends the listener.
+    pub ending: CancellationToken,
 }
 
 impl Serving {

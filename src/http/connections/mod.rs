@@ -19,7 +19,7 @@ use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{CloseReason, ConnectionRefusal, ConnectionState, Listener};
 
 pub(super) use accept::accept_until_end;
-pub(super) use connection::Serving;
+pub use connection::Serving;
 
 /// Maximum time for the acknowledgement of a PING frame: longer than any round trip, and shorter than the idle timeouts
 /// of load balancers.
