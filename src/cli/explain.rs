@@ -52,8 +52,7 @@ pub(super) fn run(arguments: ExplainArguments) -> VerbResult {
     answer_lines(&job.explanations, |progress| offline::explain(&job, runtime.handle(), progress), print, bad_lines)
 }
 
-fn bad_lines(summary: &ExplainSummary) -> BadLines {
-    let ExplainSummary { problems, records, .. } = *summary;
+fn bad_lines(&ExplainSummary { problems, records, .. }: &ExplainSummary) -> BadLines {
     BadLines { problems, lines: problems + records }
 }
 

@@ -147,8 +147,7 @@ fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
     answer_lines(&job.plans, |progress| offline::plans(&job, runtime.handle(), progress), print_plans, draw_bad_lines)
 }
 
-fn draw_bad_lines(summary: &DrawSummary) -> BadLines {
-    let DrawSummary { problems, records, toolsets, .. } = *summary;
+fn draw_bad_lines(&DrawSummary { problems, records, toolsets, .. }: &DrawSummary) -> BadLines {
     BadLines { problems, lines: problems + records + toolsets }
 }
 
@@ -184,8 +183,7 @@ fn find_candidates(arguments: PlanArguments) -> VerbResult {
     )
 }
 
-fn candidates_bad_lines(summary: &CandidatesSummary) -> BadLines {
-    let CandidatesSummary { problems, records, toolsets, .. } = *summary;
+fn candidates_bad_lines(&CandidatesSummary { problems, records, toolsets, .. }: &CandidatesSummary) -> BadLines {
     BadLines { problems, lines: problems + records + toolsets }
 }
 

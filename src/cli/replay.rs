@@ -157,7 +157,6 @@ fn share(count: u64, all: u64) -> String {
     format!("{} %", percent(count, all))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a share for people")]
 fn percent(count: u64, all: u64) -> String {
     if all == 0 { "-".to_owned() } else { format!("{:.1}", count as f64 * 100.0 / all as f64) }
 }

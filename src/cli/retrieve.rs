@@ -58,8 +58,7 @@ pub(super) fn run(arguments: RetrieveArguments) -> VerbResult {
     answer_lines(&job.rankings, |progress| offline::retrieve(&job, runtime.handle(), progress), print, bad_lines)
 }
 
-fn bad_lines(summary: &RetrieveSummary) -> BadLines {
-    let RetrieveSummary { problems, records, tools, .. } = *summary;
+fn bad_lines(&RetrieveSummary { problems, records, tools, .. }: &RetrieveSummary) -> BadLines {
     BadLines { problems, lines: problems + records + tools }
 }
 

@@ -80,7 +80,7 @@ fn bad_lines(summary: &ScanSummary) -> BadLines {
 
 fn print(summary: &ScanSummary, took: Duration) {
     let records = summary.records();
-    let rate = per_second(records, took);
+    let rate = records as f64 / took.as_secs_f64().max(f64::EPSILON);
     anstream::eprintln!(
         "{records} answers with {} calls in {:.1} s ({rate:.0} a second)",
         summary.calls,
@@ -97,10 +97,4 @@ fn print_counts(title: &str, counts: impl Iterator<Item = (String, u64)>) {
     if !counts.is_empty() {
         anstream::eprintln!("  {title}: {}", counts.join(", "));
     }
-}
-
-fn per_second(records: u64, took: Duration) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
-    let records = records as f64;
-    records / took.as_secs_f64().max(f64::EPSILON)
 }
