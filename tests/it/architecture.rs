@@ -59,8 +59,7 @@ const PARTS: &[(&str, Parts)] = &[
 const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright", "axum", &["http"]),
     ("callwright", "clap", &["cli"]),
-    ("callwright", "hyper_rustls", &["cli"]),
-    ("callwright", "reqwest", &["webhook"]),
+    ("callwright", "reqwest", &["cli", "webhook"]),
     ("callwright", "ring", &["keys", "webhook"]),
     ("callwright", "subtle", &["keys"]),
     ("callwright", "tokio_rustls", &["http"]),
