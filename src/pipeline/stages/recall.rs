@@ -13,7 +13,7 @@ use crate::pipeline::state::{ChatDraft, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
 use callwright_common::text::beginning;
 use callwright_knowledge::experience::{
-    AvailableTool, LessonStore, RecallQuery, RecalledLesson, Settings, draw, render_lessons, wording,
+    AvailableTool, LessonStore, RecallQuery, Settings, draw, render_lessons, wording,
 };
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Stage};
@@ -88,7 +88,7 @@ async fn look_up(pipeline: &Pipeline, turn: &Turn, offer: &Offer, scope: &Scope,
     let query = RecallQuery { scope, text, tools: &tools, limit, vector: vector.as_ref() };
     let mut random = fastrand::Rng::new();
     let (mut shown, mut lessons) = (Vec::new(), Vec::new());
-    for RecalledLesson { lesson, .. } in lesson_store.recall(&query) {
+    for lesson in lesson_store.recall(&query) {
         let (withheld, chance) = draw(lesson_store.settings(), &lesson.tally, &mut random);
         lessons.push(Recalled { id: lesson.id.clone(), again: false, withheld, chance });
         if !withheld {

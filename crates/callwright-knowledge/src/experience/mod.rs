@@ -23,7 +23,7 @@ mod text;
 mod wording;
 
 pub use compose::{Event, Experience, compose, wording};
-pub use lesson_store::{AvailableTool, LessonStore, RecallQuery, RecalledLesson, StoredLesson, Subject, embedded_text};
+pub use lesson_store::{AvailableTool, LessonStore, RecallQuery, StoredLesson, embedded_text};
 pub use merge::{learn, surplus};
 pub use note_taker::{NoteTaker, TrainingResult, is_right};
 pub use redaction::redacted;

@@ -3,43 +3,82 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::entry::{LessonEntry, StoredLesson};
-use super::query::Subject;
-use super::segment::LessonSegment;
+use super::query::{AvailableTool, Subject};
 use crate::experience::Settings;
-use crate::memory::MemoryIndex;
-use callwright_search::retrieval::Term;
-use callwright_types::Lesson;
+use crate::memory::{IndexedMemory, MemoryIndex};
+use callwright_search::embedding::Vector;
+use callwright_search::retrieval::{Term, content_terms};
+use callwright_types::memory::Fingerprint;
+use callwright_types::{Lesson, Scope};
 
-/// Recent lessons have their own index until it holds more than `MAX_RECENT` lessons and more than 1/`RECENT_SHARE` of
-/// the base; then the whole index is rebuilt. A change therefore re-indexes at most an eighth of the lessons, and
-/// usually far fewer.
-const MAX_RECENT: usize = 1024;
-const RECENT_SHARE: usize = 8;
-
-/// Lessons of one scope in two segments: the base, and the lessons that were added or changed recently.
-#[derive(Debug, Clone, Default)]
-pub struct LessonIndex {
-    base: Arc<LessonSegment>,
-    recent: Arc<LessonSegment>,
-    /// Whether each lesson of the base was deleted or replaced.
-    deleted: Arc<Vec<bool>>,
-    /// Number of deleted or replaced lessons that contain a term.
-    deleted_counts: Arc<HashMap<Term, usize>>,
-    statistics: Statistics,
+/// Lesson with its optional vector.
+#[derive(Debug, Clone)]
+pub struct StoredLesson {
+    /// The lesson.
+    pub lesson: Arc<Lesson>,
+    /// Vector of [`embedded_text`].
+    pub vector: Option<Vector>,
 }
 
-/// BM25 statistics of the lessons that can be found.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Statistics {
-    /// Number of lessons that can be found.
-    pub(super) lessons: usize,
-    /// Number of terms in all their keys.
-    pub(super) terms: usize,
-    /// Number of all lessons, including those that cannot be found.
-    pub(super) all: usize,
-    /// Number of retired lessons.
-    pub(super) retired: usize,
+impl From<Lesson> for StoredLesson {
+    fn from(lesson: Lesson) -> Self {
+        Self { lesson: Arc::new(lesson), vector: None }
+    }
+}
+
+/// Returns the text that is embedded to find a lesson: its key. The value describes the solution, not the request.
+pub fn embedded_text(lesson: &Lesson) -> &str {
+    &lesson.key
+}
+
+/// Returns the term for the purpose of a client's own tool, because lessons contain no text of such tools.
+pub(super) fn purpose_term(fingerprint: &Fingerprint) -> Term {
+    Term::of(fingerprint.as_str())
+}
+
+/// Lesson with its precomputed search terms.
+#[derive(Debug)]
+pub struct LessonEntry {
+    pub(super) lesson: Arc<Lesson>,
+    pub(super) vector: Option<Vector>,
+    /// Content terms of its key.
+    pub(super) terms: Vec<Term>,
+}
+
+impl IndexedMemory for Arc<LessonEntry> {
+    fn scope(&self) -> &Scope {
+        &self.lesson.scope
+    }
+
+    fn id(&self) -> &str {
+        &self.lesson.id
+    }
+}
+
+impl From<StoredLesson> for Arc<LessonEntry> {
+    fn from(StoredLesson { lesson, vector }: StoredLesson) -> Self {
+        let mut terms = content_terms(&lesson.key);
+        terms.extend(lesson.client.as_ref().map(|facts| purpose_term(&facts.tool.fingerprint)));
+        Self::new(LessonEntry { lesson, vector, terms })
+    }
+}
+
+/// Lessons of one scope by their tools and by the words of their keys. Each batch of changes builds a new index: a
+/// scope has few thousand lessons, and learning changes them once per batch.
+#[derive(Debug, Clone, Default)]
+pub struct LessonIndex {
+    /// All lessons, sorted by id. The lists of the other members have positions in it.
+    pub(super) entries: Vec<Arc<LessonEntry>>,
+    /// Lessons about the tools of a name, and under `""` those about no tool.
+    by_tool: HashMap<String, Vec<u32>>,
+    /// Lessons that are not retired and have the word in their key.
+    by_term: HashMap<Term, Vec<u32>>,
+    /// Number of lessons that requests can find.
+    pub(super) searchable: usize,
+    /// Mean number of words in their keys.
+    pub(super) mean_terms: f32,
+    /// Dimensions of the vectors, if every lesson has one and they agree.
+    pub(super) dimensions: Option<usize>,
 }
 
 impl MemoryIndex for LessonIndex {
@@ -48,25 +87,11 @@ impl MemoryIndex for LessonIndex {
     type Settings = Settings;
 
     fn with(&self, changed: HashMap<String, Option<Arc<LessonEntry>>>) -> Self {
-        let mut recent = self.recent.entries().to_vec();
-        recent.retain(|entry| !changed.contains_key(&entry.lesson.id));
-        recent.extend(changed.values().flatten().cloned());
-        let base = self.base.entries();
-        if recent.len() > MAX_RECENT.max(base.len() / RECENT_SHARE) {
-            let kept = self.base_entries().filter(|entry| !changed.contains_key(&entry.lesson.id));
-            recent.extend(kept.cloned());
-            return Self::from_parts(Arc::new(LessonSegment::new(recent)), LessonSegment::default(), None);
-        }
-        let (mut deleted, mut deleted_counts) = (self.deleted.as_ref().clone(), self.deleted_counts.as_ref().clone());
-        for position in changed.keys().filter_map(|id| self.base.position_of(id)) {
-            let (Some(deleted), Some(entry)) = (deleted.get_mut(position as usize), base.get(position as usize)) else {
-                continue;
-            };
-            if !std::mem::replace(deleted, true) && entry.is_searchable() {
-                entry.terms.iter().for_each(|term| *deleted_counts.entry(*term).or_default() += 1);
-            }
-        }
-        Self::from_parts(Arc::clone(&self.base), LessonSegment::new(recent), Some((deleted, deleted_counts)))
+        let mut entries = self.entries.clone();
+        entries.retain(|entry| !changed.contains_key(&entry.lesson.id));
+        entries.extend(changed.into_values().flatten());
+        entries.sort_by(|one, other| one.lesson.id.cmp(&other.lesson.id));
+        Self::new(entries)
     }
 
     fn contains(&self, id: &str) -> bool {
@@ -74,91 +99,79 @@ impl MemoryIndex for LessonIndex {
     }
 
     fn count(&self) -> usize {
-        self.statistics.all
+        self.entries.len()
     }
 
     fn retired(&self) -> usize {
-        self.statistics.retired
+        self.entries.iter().filter(|entry| entry.lesson.retired.is_some()).count()
     }
 }
 
 impl LessonIndex {
-    fn from_parts(
-        base: Arc<LessonSegment>,
-        recent: LessonSegment,
-        deletions: Option<(Vec<bool>, HashMap<Term, usize>)>,
-    ) -> Self {
-        let (deleted, deleted_counts) =
-            deletions.unwrap_or_else(|| (vec![false; base.entries().len()], HashMap::new()));
-        let (recent, deleted, deleted_counts) = (Arc::new(recent), Arc::new(deleted), Arc::new(deleted_counts));
-        let mut index = Self { base, recent, deleted, deleted_counts, statistics: Statistics::default() };
-        let mut statistics = Statistics::default();
-        for entry in index.entries() {
-            statistics.all += 1;
-            statistics.retired += usize::from(entry.lesson.retired.is_some());
-            if entry.is_searchable() {
-                statistics.lessons += 1;
-                statistics.terms += entry.terms.len();
+    fn new(entries: Vec<Arc<LessonEntry>>) -> Self {
+        let mut index = Self::default();
+        let mut terms = 0;
+        for (position, entry) in (0_u32..).zip(&entries) {
+            for name in Subject::from(&*entry.lesson).names() {
+                index.by_tool.entry(name.to_owned()).or_default().push(position);
+            }
+            if entry.lesson.retired.is_some() || entry.terms.is_empty() {
+                continue;
+            }
+            index.searchable += 1;
+            terms += entry.terms.len();
+            for term in &entry.terms {
+                index.by_term.entry(*term).or_default().push(position);
             }
         }
-        index.statistics = statistics;
+        index.mean_terms = (terms as f32 / index.searchable.max(1) as f32).max(1.0);
+        let mut dimensions = entries.iter().map(|entry| entry.vector.as_ref().map(|vector| vector.components().len()));
+        let first = dimensions.next().flatten();
+        index.dimensions = first.filter(|_| dimensions.all(|other| other == first));
+        index.entries = entries;
         index
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Arc<LessonEntry>> {
-        self.base_entries().chain(self.recent.entries())
+    /// Returns the positions of the lessons that have the word in their key.
+    pub(super) fn with_term(&self, term: Term) -> &[u32] {
+        self.by_term.get(&term).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the lessons of the base that were not deleted or replaced.
-    fn base_entries(&self) -> impl Iterator<Item = &Arc<LessonEntry>> {
-        let base = self.base.entries().iter().zip(self.deleted.iter());
-        base.filter(|(_, deleted)| !**deleted).map(|(entry, _)| entry)
-    }
-
-    /// Returns both segments, each with flags for its deleted lessons; the recent segment has none.
-    pub(super) fn parts(&self) -> [(&LessonSegment, &[bool]); 2] {
-        [(&self.base, &self.deleted), (&self.recent, &[])]
-    }
-
-    pub(super) fn statistics(&self) -> &Statistics {
-        &self.statistics
-    }
-
-    /// Returns the number of keys that contain a term.
-    pub(super) fn lessons_with(&self, term: Term) -> usize {
-        let deleted_counts = self.deleted_counts.get(&term).copied().unwrap_or_default();
-        (self.base.lessons_with(term) + self.recent.lessons_with(term)).saturating_sub(deleted_counts)
+    /// Returns whether each lesson is about one of these tools or about none.
+    pub(super) fn available(&self, tools: &[AvailableTool<'_>]) -> Vec<bool> {
+        let mut available = vec![false; self.entries.len()];
+        let mut mark = |name: &str, concerns: &dyn Fn(&Lesson) -> bool| {
+            for position in self.by_tool.get(name).into_iter().flatten() {
+                let position = *position as usize;
+                if let (Some(slot), Some(entry)) = (available.get_mut(position), self.entries.get(position)) {
+                    *slot |= concerns(&entry.lesson);
+                }
+            }
+        };
+        mark("", &|_| true);
+        for tool in tools {
+            mark(tool.name, &|lesson| Subject::from(lesson).concerns(tool));
+        }
+        available
     }
 
     pub(super) fn get(&self, id: &str) -> Option<&Arc<Lesson>> {
-        // A lesson of the base that was replaced is in the recent segment.
-        for (segment, deleted) in self.parts().into_iter().rev() {
-            if let Some(position) = segment.position_of(id).map(|position| position as usize)
-                && !deleted.get(position).copied().unwrap_or_default()
-            {
-                return segment.entries().get(position).map(|entry| &entry.lesson);
-            }
-        }
-        None
+        let position = self.entries.binary_search_by(|entry| entry.lesson.id.as_str().cmp(id)).ok()?;
+        self.entries.get(position).map(|entry| &entry.lesson)
     }
 
-    /// Whether there are, or recently were, lessons about a client's own tool of this name.
     pub(super) fn has_client_tool(&self, name: &str) -> bool {
-        self.base.has_client_tool(name) || self.recent.has_client_tool(name)
+        self.named(name).any(|lesson| lesson.client.is_some())
     }
 
+    /// Returns the lessons about exactly these tools, including retired ones: the possible duplicates of a new lesson.
     pub(super) fn about<'a>(&'a self, subject: Subject<'a>) -> impl Iterator<Item = &'a Arc<Lesson>> {
-        self.parts().into_iter().flat_map(move |(segment, deleted)| {
-            let positions = segment.about(&subject).iter().map(|position| *position as usize);
-            let here = positions.filter(move |position| !deleted.get(*position).copied().unwrap_or_default());
-            here.filter_map(move |position| segment.entries().get(position)).map(|entry| &entry.lesson)
-        })
+        let first = subject.names().next().unwrap_or_default();
+        self.named(first).filter(move |lesson| Subject::from(&***lesson).is_same(&subject))
     }
 
-    /// Returns all lessons, sorted by id.
-    pub(super) fn lessons(&self) -> Vec<Arc<Lesson>> {
-        let mut lessons: Vec<Arc<Lesson>> = self.entries().map(|entry| Arc::clone(&entry.lesson)).collect();
-        lessons.sort_by(|one, other| one.id.cmp(&other.id));
-        lessons
+    fn named(&self, name: &str) -> impl Iterator<Item = &Arc<Lesson>> {
+        let positions = self.by_tool.get(name).into_iter().flatten();
+        positions.filter_map(|position| self.entries.get(*position as usize)).map(|entry| &entry.lesson)
     }
 }

@@ -1,44 +1,36 @@
 //! Index of all lessons.
 //!
-//! Two versions of a store share the lessons of unchanged scopes and, in a changed scope, all but the recent lessons.
+//! Two versions of a store share the lessons, and the indexes of unchanged scopes.
 
-mod entry;
 mod index;
 mod query;
 mod search;
-mod segment;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-pub use entry::{StoredLesson, embedded_text};
-pub use query::{AvailableTool, RecallQuery, RecalledLesson, Subject};
+pub use index::{StoredLesson, embedded_text};
+pub use query::{AvailableTool, RecallQuery};
 
 use super::Settings;
 use crate::memory::MemoryStore;
 use callwright_types::{Lesson, LessonDraft, Scope};
 use index::LessonIndex;
+use query::Subject;
 
 /// Maximum number of lessons that a new one is compared with.
 const MAX_SIMILAR: usize = 16;
 
-/// Search index over the lessons of all scopes. [`LessonStore::recall`] excludes retired lessons;
-/// [`LessonStore::about`] returns them.
+/// Search index over the lessons of all scopes.
 pub type LessonStore = MemoryStore<LessonIndex>;
 
 impl LessonStore {
     /// Returns the lessons that match a request, best first, at most [`RecallQuery::limit`]. Each lesson belongs to the
     /// scope, is not retired, concerns an available tool or none, and shares at least one content word of its key with
     /// the request. Equal stores and queries give equal results.
-    pub fn recall(&self, query: &RecallQuery<'_>) -> Vec<RecalledLesson> {
+    pub fn recall(&self, query: &RecallQuery<'_>) -> Vec<Arc<Lesson>> {
         self.index(query.scope).map(|index| search::search(index, query, self.settings())).unwrap_or_default()
-    }
-
-    /// Returns the lessons of a scope about exactly these tools, including retired ones: the possible duplicates of a
-    /// new lesson.
-    pub fn about<'a>(&'a self, scope: &Scope, subject: Subject<'a>) -> impl Iterator<Item = &'a Arc<Lesson>> {
-        self.index(scope).into_iter().flat_map(move |index| index.about(subject))
     }
 
     /// Whether a scope has lessons about a client's own tool of this name, regardless of its parameters.
@@ -54,7 +46,7 @@ impl LessonStore {
         let query = RecallQuery { scope, text: &draft.key, tools: &tools, limit: MAX_SIMILAR, vector: None };
         let settings = Settings { least_match: 0.0, ..*self.settings() };
         let Some(index) = self.index(scope) else { return Vec::new() };
-        let similar = search::search(index, &query, &settings).into_iter().map(|recalled| recalled.lesson);
+        let similar = search::search(index, &query, &settings).into_iter();
         let same = similar.filter(|lesson| Subject::from(&**lesson).is_same(&subject));
         same.chain(index.about(subject).filter(|lesson| lesson.retired.is_some()).cloned()).collect()
     }
@@ -66,7 +58,8 @@ impl LessonStore {
 
     /// Returns all lessons of a scope in the order in which they were learned.
     pub fn in_scope(&self, scope: &Scope) -> Vec<Arc<Lesson>> {
-        self.index(scope).map(LessonIndex::lessons).unwrap_or_default()
+        let entries = self.index(scope).into_iter().flat_map(|index| &index.entries);
+        entries.map(|entry| Arc::clone(&entry.lesson)).collect()
     }
 
     /// Whether this scope has any lesson.

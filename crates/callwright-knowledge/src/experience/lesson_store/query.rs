@@ -1,6 +1,4 @@
-//! Queries of the lesson store and their results.
-
-use std::sync::Arc;
+//! Queries of the lesson store.
 
 use callwright_search::embedding::Vector;
 use callwright_types::memory::{ClientFacts, ClientTool, Fingerprint};
@@ -61,7 +59,7 @@ impl<'a> AvailableTool<'a> {
 
 /// Tools that a lesson or a draft is about.
 #[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
+pub(super) struct Subject<'a> {
     toolset: Option<&'a str>,
     tools: &'a [String],
     client: Option<&'a ClientFacts>,
@@ -79,49 +77,43 @@ impl<'a> From<&'a LessonDraft> for Subject<'a> {
     }
 }
 
-/// Comparison key for the tools of two lessons.
-pub(super) type SubjectKey<'a> = (Option<&'a str>, &'a [String], Vec<&'a ClientTool>);
-
 impl<'a> Subject<'a> {
-    pub(super) fn key(&self) -> SubjectKey<'a> {
-        (self.toolset, self.tools, self.client.into_iter().flat_map(ClientFacts::tools).collect())
-    }
-
     /// Whether both are about the same tools.
     pub(super) fn is_same(&self, other: &Subject<'_>) -> bool {
-        let (own, others) = (self.key(), other.key());
-        own.0 == others.0 && own.1 == others.1 && own.2 == others.2
+        let clients = self.client.into_iter().flat_map(ClientFacts::tools);
+        (self.toolset, self.tools) == (other.toolset, other.tools)
+            && clients.eq(other.client.into_iter().flat_map(ClientFacts::tools))
     }
 
-    /// Returns the tools of which at least one must be available for the lesson to be found.
-    pub(super) fn tools(&self) -> Vec<AvailableTool<'a>> {
+    /// Whether the lesson can be found where this tool is available.
+    pub(super) fn concerns(&self, tool: &AvailableTool<'_>) -> bool {
         match self.client {
-            Some(facts) => vec![AvailableTool::from_client(&facts.tool, "")],
+            Some(facts) => tool.is_client(&facts.tool),
             None => {
-                let tools = self.tools.iter();
-                tools
-                    .map(|name| AvailableTool { toolset: self.toolset, name, fingerprint: None, purpose: "" })
-                    .collect()
+                (self.toolset, None) == (tool.toolset, tool.fingerprint)
+                    && self.tools.iter().any(|name| name == tool.name)
             }
         }
     }
 
+    /// Returns the names of the tools of which at least one must be available for the lesson to be found, or `""` if
+    /// the lesson is about no tool.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'a str> {
+        let client = self.client.map(|facts| facts.tool.name.as_str());
+        let named = if client.is_some() { &[] } else { self.tools };
+        let none = (client.is_none() && named.is_empty()).then_some("");
+        client.into_iter().chain(none).chain(named.iter().map(String::as_str))
+    }
+
     /// Returns all tools of the subject.
     pub(super) fn all_tools(&self) -> Vec<AvailableTool<'a>> {
+        let toolset = self.toolset;
         match self.client {
             Some(facts) => facts.tools().map(|tool| AvailableTool::from_client(tool, "")).collect(),
-            None => self.tools(),
+            None => {
+                let tools = self.tools.iter();
+                tools.map(|name| AvailableTool { toolset, name, fingerprint: None, purpose: "" }).collect()
+            }
         }
     }
-}
-
-/// Lesson found by a query.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RecalledLesson {
-    /// The lesson.
-    pub lesson: Arc<Lesson>,
-    /// Relevance; comparable only within one recall.
-    pub score: f32,
-    /// Share of the key's words that the request contains.
-    pub matched: f32,
 }

@@ -43,7 +43,7 @@ fn recalled(store: &LessonStore, tools: &[&str], text: &str) -> Vec<String> {
     let tools: Vec<AvailableTool<'_>> =
         tools.iter().map(|name| AvailableTool { toolset: None, name, fingerprint: None, purpose: "" }).collect();
     let query = RecallQuery { scope: &Scope::of_group("g"), text, tools: &tools, limit: 3, vector: None };
-    store.recall(&query).iter().map(|found| found.lesson.id.clone()).collect()
+    store.recall(&query).iter().map(|found| found.id.clone()).collect()
 }
 
 #[test]
@@ -75,10 +75,15 @@ fn lessons_of_other_scopes_and_tools_and_retired_ones_are_excluded() {
     assert_eq!(recalled(&store, &[], "a room"), ["6"]);
     let tools = [AvailableTool { toolset: Some("hotel"), name: "book", fingerprint: None, purpose: "" }];
     let query = RecallQuery { scope: &Scope::of_group("g"), text: "room", tools: &tools, limit: 3, vector: None };
-    assert_eq!(store.recall(&query).iter().map(|found| found.lesson.id.as_str()).collect::<Vec<_>>(), ["3", "6"]);
+    assert_eq!(store.recall(&query).iter().map(|found| found.id.as_str()).collect::<Vec<_>>(), ["3", "6"]);
     assert_eq!((store.len(), store.retired()), (6, 1));
     let about = |scope: &Scope| {
-        store.about(scope, Subject::from(&lesson("0", "book", ""))).map(|lesson| lesson.id.clone()).collect::<Vec<_>>()
+        let duplicate = lesson("0", "book", "");
+        let index = store.index(scope).into_iter();
+        index
+            .flat_map(|index| index.about(Subject::from(&duplicate)))
+            .map(|lesson| lesson.id.clone())
+            .collect::<Vec<_>>()
     };
     assert_eq!(about(&Scope::of_group("g")), ["2"], "retired lessons are included so that they are not learned again");
     assert_eq!(about(&Scope::of_group("empty")), Vec::<String>::new());
@@ -138,7 +143,7 @@ fn semantic_similarity_orders_the_lessons_found_by_words() {
     let store = LessonStore::new(lessons, Settings::default());
     let recall = |vector: Option<&Vector>| {
         let query = RecallQuery { scope: &Scope::of_group("g"), text: "a room", tools: &[], limit: 3, vector };
-        store.recall(&query).iter().map(|found| found.lesson.id.clone()).collect::<Vec<_>>()
+        store.recall(&query).iter().map(|found| found.id.clone()).collect::<Vec<_>>()
     };
     assert_eq!(recall(None), ["1", "2"]);
     assert_eq!(recall(vector([0.0, 1.0]).as_ref()), ["2", "1"], "the suite shares no word");

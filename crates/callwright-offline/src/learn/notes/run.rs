@@ -333,8 +333,8 @@ impl NotesTrainer<'_> {
             };
             let found = lesson_store.recall(&query);
             let mut examples: Vec<PromptNote<'_>> = match variant {
-                Variant::Case => found.iter().filter_map(|found| case_example(&found.lesson, &sources)).collect(),
-                _ => found.iter().map(|found| PromptNote::from(found.lesson.as_ref())).collect(),
+                Variant::Case => found.iter().filter_map(|lesson| case_example(lesson, &sources)).collect(),
+                _ => found.iter().map(|lesson| PromptNote::from(lesson.as_ref())).collect(),
             };
             // Several lessons may come from one case.
             examples.dedup();
