@@ -10,22 +10,20 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::errors::{BadLines, VerbResult};
-use callwright_knowledge::representation::{LearnWatcher, ProposeError};
-use callwright_offline::{NotesWatcher, OfflineError, Problem, Watcher};
+use callwright_common::progress::{Problem, ProgressObserver, StepLength};
+use callwright_offline::OfflineError;
 
 /// Templates with and without a known file size.
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta} left";
 const UNSIZED: &str = "{prefix} {spinner} {bytes} {msg} {elapsed}";
 
-/// Template for an iteration of the learner.
-const ITERATION: &str = "{prefix} {wide_bar} {pos}/{len} tools {eta} left";
-
-/// Template for a stage of questions.
-const STAGE: &str = "{prefix} {wide_bar} {pos}/{len} questions {eta} left";
+/// Template for a step with a number of items.
+const COUNTED: &str = "{prefix} {wide_bar} {pos}/{len} {eta} left";
 
 const PLACE: Style = AnsiColor::Yellow.on_default();
 
 /// Prints progress on standard error; the bar is shown only if it is a terminal.
+#[derive(Debug)]
 pub(super) struct ProgressPrinter {
     bar: Mutex<ProgressBar>,
     shown: bool,
@@ -47,19 +45,28 @@ impl ProgressPrinter {
     }
 }
 
-impl Watcher for ProgressPrinter {
-    fn begins(&self, file: &str, bytes: Option<u64>) {
-        let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-        let prefix = name.chars().take(24).collect();
-        match bytes {
-            Some(bytes) => self.replace_bar(SIZED, prefix, ProgressBar::new(bytes)),
-            None => self.replace_bar(UNSIZED, prefix, ProgressBar::new_spinner()),
+impl ProgressObserver for ProgressPrinter {
+    fn begins(&self, step: &str, length: StepLength) {
+        if !self.shown {
+            return;
         }
+        let (bar, template) = match length {
+            StepLength::Bytes(Some(bytes)) => (ProgressBar::new(bytes), SIZED),
+            StepLength::Bytes(None) => (ProgressBar::new_spinner(), UNSIZED),
+            StepLength::Items(items) => (ProgressBar::new(items as u64), COUNTED),
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        let name = Path::new(step).file_name().unwrap_or_default().to_string_lossy();
+        bar.set_prefix(name.chars().take(24).collect::<String>());
+        let before = std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar);
+        before.finish_and_clear();
     }
 
-    fn advances(&self, bytes: u64, records: u64) {
+    fn advances(&self, position: u64, records: u64) {
         let bar = self.bar();
-        bar.set_position(bytes);
+        bar.set_position(position);
         bar.set_message(format!("{records} records"));
     }
 
@@ -74,47 +81,6 @@ impl Watcher for ProgressPrinter {
 
     fn ends(&self) {
         self.bar().finish_and_clear();
-    }
-}
-
-impl ProgressPrinter {
-    /// Replaces the bar, if bars are shown.
-    fn replace_bar(&self, template: &str, prefix: String, bar: ProgressBar) {
-        if !self.shown {
-            return;
-        }
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar.set_prefix(prefix);
-        let before = std::mem::replace(&mut *self.bar.lock().unwrap_or_else(PoisonError::into_inner), bar);
-        before.finish_and_clear();
-    }
-}
-
-impl NotesWatcher for ProgressPrinter {
-    fn stage(&self, name: &str, cases: usize) {
-        self.replace_bar(STAGE, name.to_owned(), ProgressBar::new(cases as u64));
-    }
-
-    fn case_done(&self) {
-        self.bar().inc(1);
-    }
-}
-
-impl LearnWatcher for ProgressPrinter {
-    fn begins(&self, iteration: usize, tools: usize) {
-        self.replace_bar(ITERATION, format!("iteration {iteration}"), ProgressBar::new(tools as u64));
-    }
-
-    fn advances(&self) {
-        self.bar().inc(1);
-    }
-
-    fn problem(&self, problem: &ProposeError) {
-        let ProposeError { tool, reason } = problem;
-        let (tool, reason) = (tool.replace(char::is_control, " "), reason.replace(char::is_control, " "));
-        self.bar().suspend(|| anstream::eprintln!("{PLACE}{tool}:{PLACE:#} {reason}"));
     }
 }
 

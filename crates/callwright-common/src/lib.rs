@@ -10,6 +10,7 @@ pub mod html;
 pub mod json;
 pub mod parallel;
 pub mod placeholder;
+pub mod progress;
 pub mod schema;
 pub mod tasks;
 pub mod text;

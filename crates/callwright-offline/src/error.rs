@@ -1,6 +1,5 @@
 //! Errors of files, and of single lines in them.
 
-use std::fmt;
 use std::io;
 
 use callwright_knowledge::representation::{LearnError, RepresentationError};
@@ -92,21 +91,4 @@ pub enum OfflineError {
         /// Second file.
         second: &'static str,
     },
-}
-
-/// Unusable line. The run continues without it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// File name.
-    pub file: String,
-    /// Line number, from 1.
-    pub line: u64,
-    /// Error and remedy.
-    pub message: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
 }

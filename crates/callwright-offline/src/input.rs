@@ -39,10 +39,10 @@ impl InputReader {
     /// # Errors
     /// [`OfflineError::Unreadable`].
     pub(super) fn open(path: &Path) -> Result<Self, OfflineError> {
+        let name = input_name(path);
         if path.as_os_str() == STANDARD_STREAM {
-            return Self::of("standard input".to_owned(), None, io::stdin(), None);
+            return Self::of(name, None, io::stdin(), None);
         }
-        let name = path.display().to_string();
         let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata)));
         let (file, metadata) = opened.map_err(|source| unreadable(&name, source))?;
         if metadata.is_dir() {
@@ -65,6 +65,23 @@ impl InputReader {
         let text: Box<dyn Read + Send> = if is_gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
         let plain = plain.filter(|_| !is_gzip);
         Ok(Self { name, size, consumed, reader: BufReader::with_capacity(BUFFER_BYTES, text), plain })
+    }
+}
+
+/// Returns the name of an input in messages.
+pub(super) fn input_name(path: &Path) -> String {
+    if path.as_os_str() == STANDARD_STREAM { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Refuses standard input as more than one of these inputs.
+///
+/// # Errors
+/// [`OfflineError::StandardInputTwice`].
+pub(super) fn refuse_second_stream(inputs: &[(&'static str, Option<&Path>)]) -> Result<(), OfflineError> {
+    let streams = inputs.iter().filter(|(_, path)| path.is_some_and(|path| path.as_os_str() == STANDARD_STREAM));
+    match streams.map(|(name, _)| *name).collect::<Vec<_>>().as_slice() {
+        [first, second, ..] => Err(OfflineError::StandardInputTwice { first, second }),
+        _ => Ok(()),
     }
 }
 

@@ -8,7 +8,6 @@
 //! Files may have any size: lines are read in batches, processed in parallel and written in input order, with a bounded
 //! number of batches in memory ([`callwright_common::parallel`]).
 
-mod answers;
 mod error;
 mod explain;
 mod input;
@@ -19,26 +18,26 @@ mod lines;
 mod moving;
 mod output;
 mod plan;
+mod processing;
 mod questions;
 mod replay;
 mod retrieve;
 mod scan;
 mod tool_sets;
 mod tools;
-mod watcher;
 
-pub use error::{OfflineError, Problem};
+pub use error::OfflineError;
 pub use explain::{ExplainJob, ExplainSummary, explain};
 pub use learn::{
-    ConfusionCount, CurvePoint, LearnFiles, LearnInputs, LearnRun, NotesFiles, NotesReport, NotesRun, NotesWatcher,
-    Report, Samples, StoredInputs, TestReport, TestScores, ToolScores, Variant, VariantReport, each_trace, learn,
-    learn_notes,
+    LearnFiles, LearnInputs, LearnRun, NotesFiles, NotesReport, NotesRun, Report, Samples, StoredInputs, TestReport,
+    TestScores, ToolScores, Variant, VariantReport, learn, learn_notes,
 };
 pub use lines::{LinesRead, MAX_LINE_BYTES};
 pub use moving::{ExportSummary, ImportSummary, export, import};
 pub use plan::{CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, candidates, plans};
-pub use replay::{Fates, Judgements, Replay, ReplayJob, ReplayReport, Row, Rows, TurnFates, grouped, replay};
+pub use replay::{
+    Fates, Judgements, Replay, ReplayJob, ReplayReport, Row, Rows, TurnFates, each_trace, grouped, replay,
+};
 pub use retrieve::{RetrieveJob, RetrieveSummary, retrieve};
 pub use scan::{ScanJob, ScanSummary, scan};
 pub use tools::{ListedTool, ListedTools};
-pub use watcher::Watcher;

@@ -3,9 +3,12 @@
 use std::io::{self, BufRead, Read};
 use std::path::Path;
 
+use serde::Deserialize;
+
+use super::OfflineError;
 use super::input::InputReader;
-use super::{OfflineError, Problem, Watcher};
 use callwright_common::parallel::WorkLimits;
+use callwright_common::progress::{Problem, ProgressObserver, StepLength};
 
 /// Maximum length of a line in bytes: twice the default limit of a request body, which a trace may contain.
 pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
@@ -50,7 +53,7 @@ pub(super) struct LineBatch {
 /// Counts of read and unusable lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LinesRead {
-    /// Unusable lines, reported to the watcher.
+    /// Unusable lines, reported to the observer.
     pub problems: u64,
     /// All lines.
     pub lines: u64,
@@ -61,36 +64,70 @@ pub(super) fn batch_limits(workers: usize) -> WorkLimits {
     WorkLimits { workers, weight: u64::MAX, ahead: BATCHES_AHEAD * workers }
 }
 
-/// Reads a whole file, and calls `read` with each line's number and text. Unusable lines are reported to the watcher
+/// Reads a whole file, and calls `read` with each line's number and text. Unusable lines are reported to the observer
 /// and counted.
 ///
 /// # Errors
 /// [`OfflineError::Unreadable`].
 pub(super) fn each_line(
     path: &Path,
-    watcher: &dyn Watcher,
+    observer: &dyn ProgressObserver,
     mut read: impl FnMut(u64, &str) -> Result<(), String>,
 ) -> Result<LinesRead, OfflineError> {
-    let mut lines = InputLines::of(InputReader::open(path)?);
+    each_input_line(InputLines::open(path)?, observer, |line, report| {
+        if let Err(message) = line.text().and_then(|text| read(line.number, text)) {
+            report(message);
+        }
+        Ok(())
+    })
+}
+
+/// Reads all lines, and calls `read` with each line and a function that reports its problems.
+///
+/// # Errors
+/// [`OfflineError::Unreadable`], or an error of `read`.
+pub(super) fn each_input_line(
+    mut lines: InputLines,
+    observer: &dyn ProgressObserver,
+    mut read: impl FnMut(&InputLine, &mut dyn FnMut(String)) -> Result<(), OfflineError>,
+) -> Result<LinesRead, OfflineError> {
     let name = lines.name().to_owned();
     let mut found = LinesRead::default();
-    watcher.begins(&name, lines.size());
+    observer.begins(&name, StepLength::Bytes(lines.size()));
     while let Some(batch) = lines.next_batch()? {
         for line in &batch.lines {
             found.lines += 1;
-            let text = line.text.as_deref().map_err(Clone::clone);
-            if let Err(message) = text.and_then(|text| read(line.number, text)) {
+            read(line, &mut |message| {
                 found.problems += 1;
-                watcher.problem(&line.problem(&name, message));
-            }
+                observer.problem(&line.problem(&name, message));
+            })?;
         }
-        watcher.advances(batch.consumed, found.lines);
+        observer.advances(batch.consumed, found.lines);
     }
-    watcher.ends();
+    observer.ends();
     Ok(found)
 }
 
+/// Parses the JSON of a line.
+///
+/// # Errors
+/// The error and its remedy, such as "the line is not a tool: ...; give ...".
+pub(super) fn parse_line<'t, T: Deserialize<'t>>(text: &'t str, kind: &str, form: &str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => format!("the line is not {kind}: {error}; give {form}"),
+        _ => format!("the line is not valid JSON: {error}; give one object on each line"),
+    })
+}
+
 impl InputLines {
+    /// Opens a file, or standard input for `-`.
+    ///
+    /// # Errors
+    /// [`OfflineError::Unreadable`].
+    pub(super) fn open(path: &Path) -> Result<Self, OfflineError> {
+        Ok(Self::of(InputReader::open(path)?))
+    }
+
     pub(super) fn of(input: InputReader) -> Self {
         Self { input, number: 0, offset: 0 }
     }
@@ -188,6 +225,14 @@ impl InputLines {
 }
 
 impl InputLine {
+    /// Returns the text.
+    ///
+    /// # Errors
+    /// Why the line is unusable.
+    pub(super) fn text(&self) -> Result<&str, String> {
+        self.text.as_deref().map_err(Clone::clone)
+    }
+
     /// Returns the problem of this unusable line.
     pub(super) fn problem(&self, file: &str, message: impl Into<String>) -> Problem {
         Problem { file: file.to_owned(), line: self.number, message: message.into() }
@@ -238,7 +283,7 @@ mod tests {
     }
 
     fn open(path: &Path) -> InputLines {
-        InputLines::of(InputReader::open(path).unwrap())
+        InputLines::open(path).unwrap()
     }
 
     fn texts(bytes: &[u8]) -> Vec<String> {

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use tokio::runtime::Handle;
 
-use super::input::InputReader;
+use super::OfflineError;
 use super::lines::{InputLine, InputLines, LineBatch};
 use super::output::OutputWriter;
-use super::{OfflineError, Watcher};
+use callwright_common::progress::{ProgressObserver, StepLength};
 use callwright_store::{ExportPosition, ImportResult, PortableItem, Store};
 use callwright_types::Lesson;
 
@@ -44,7 +44,7 @@ pub fn export(
     store: &Store,
     output: PathBuf,
     runtime: &Handle,
-    watcher: &dyn Watcher,
+    observer: &dyn ProgressObserver,
 ) -> Result<ExportSummary, OfflineError> {
     let mut output = OutputWriter::create(&output, &[])?;
     let mut summary = ExportSummary::default();
@@ -52,7 +52,7 @@ pub fn export(
     while let Some(position) = next {
         let part = runtime.block_on(store.export(position)).map_err(OfflineError::Store)?;
         for problem in &part.problems {
-            watcher.left_out(problem);
+            observer.left_out(problem);
         }
         let mut lines = Vec::new();
         for item in &part.items {
@@ -76,18 +76,18 @@ pub fn import(
     store: &Store,
     input: PathBuf,
     runtime: &Handle,
-    watcher: &dyn Watcher,
+    observer: &dyn ProgressObserver,
 ) -> Result<ImportSummary, OfflineError> {
-    let mut lines = InputLines::of(InputReader::open(&input)?);
+    let mut lines = InputLines::open(&input)?;
     let name = lines.name().to_owned();
-    watcher.begins(&name, lines.size());
+    observer.begins(&name, StepLength::Bytes(lines.size()));
     let mut summary = ImportSummary::default();
     while let Some(batch) = lines.next_batch()? {
         let consumed = batch.consumed;
-        import_batch(store, &name, batch, runtime, watcher, &mut summary)?;
-        watcher.advances(consumed, summary.lines);
+        import_batch(store, &name, batch, runtime, observer, &mut summary)?;
+        observer.advances(consumed, summary.lines);
     }
-    watcher.ends();
+    observer.ends();
     Ok(summary)
 }
 
@@ -96,7 +96,7 @@ fn import_batch(
     name: &str,
     batch: LineBatch,
     runtime: &Handle,
-    watcher: &dyn Watcher,
+    observer: &dyn ProgressObserver,
     summary: &mut ImportSummary,
 ) -> Result<(), OfflineError> {
     let (mut items, mut lines) = (Vec::new(), Vec::new());
@@ -109,7 +109,7 @@ fn import_batch(
             }
             Err(message) => {
                 summary.problems += 1;
-                watcher.problem(&line.problem(name, message));
+                observer.problem(&line.problem(name, message));
             }
         }
     }
@@ -120,7 +120,7 @@ fn import_batch(
             Ok(ImportResult::Unchanged) => summary.known += 1,
             Err(message) => {
                 summary.problems += 1;
-                watcher.problem(&line.problem(name, message));
+                observer.problem(&line.problem(name, message));
             }
         }
     }
@@ -128,7 +128,7 @@ fn import_batch(
 }
 
 fn read(line: &InputLine) -> Result<PortableItem, String> {
-    let text = line.text.as_ref().map_err(Clone::clone)?;
+    let text = line.text()?;
     serde_json::from_str(text).or_else(|error| match serde_json::from_str::<Lesson>(text) {
         Ok(lesson) => Ok(PortableItem::Lesson(lesson)),
         // The line has the form of an export but is invalid.

@@ -7,9 +7,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use super::OfflineError;
 use super::input::InputReader;
-use super::lines::{InputLine, InputLines};
-use super::{OfflineError, Problem, Watcher};
+use super::lines::{InputLine, InputLines, each_input_line};
+use callwright_common::progress::ProgressObserver;
 use callwright_openai::{RecordedAnswer, name_of};
 
 /// Lines `{"id", "tools"}` of a file. Only the positions of the lines are in memory. The lines are in the file or, if
@@ -29,31 +30,25 @@ struct QuestionPosition {
 }
 
 impl QuestionIndex {
-    /// Reads the whole file once. Unusable lines are reported to the watcher and counted.
+    /// Reads the whole file once. Unusable lines are reported to the observer and counted.
     ///
     /// # Errors
     /// [`OfflineError`] if the file cannot be read or the temporary copy cannot be written.
-    pub(super) fn index(path: &Path, watcher: &dyn Watcher) -> Result<(Self, u64), OfflineError> {
+    pub(super) fn index(path: &Path, observer: &dyn ProgressObserver) -> Result<(Self, u64), OfflineError> {
         let mut input = InputReader::open(path)?;
         let plain = input.plain.take();
         let mut copy = if plain.is_none() { Some(QuestionCopy::new()?) } else { None };
-        let mut lines = InputLines::of(input);
-        let (mut positions, mut problems) = (HashMap::new(), 0);
-        watcher.begins(lines.name(), lines.size());
-        while let Some(batch) = lines.next_batch()? {
-            for line in &batch.lines {
-                if let Err(problem) = note(&mut positions, line, lines.name(), copy.as_mut())? {
-                    problems += 1;
-                    watcher.problem(&problem);
-                }
+        let mut positions = HashMap::new();
+        let read = each_input_line(InputLines::of(input), observer, |line, report| {
+            if let Err(message) = note(&mut positions, line, copy.as_mut())? {
+                report(message);
             }
-            watcher.advances(batch.consumed, positions.len() as u64);
-        }
-        watcher.ends();
+            Ok(())
+        })?;
         let file = plain.or(copy.map(|copy| copy.file));
         // One of the two always exists; otherwise nothing can be found.
         let Some(file) = file else { return Err(QuestionCopy::failed(io::ErrorKind::NotFound.into())) };
-        Ok((Self { positions, lines: Mutex::new(file) }, problems))
+        Ok((Self { positions, lines: Mutex::new(file) }, read.problems))
     }
 
     /// Returns the text of a question's `tools`; `None` if there is no such question.
@@ -81,13 +76,12 @@ const CHANGED: &str = "the tools of its question have changed; do not modify the
 fn note(
     positions: &mut HashMap<Box<str>, QuestionPosition>,
     line: &InputLine,
-    file: &str,
     copy: Option<&mut QuestionCopy>,
-) -> Result<Result<(), Problem>, OfflineError> {
-    let read = line.text.as_deref().map_err(Clone::clone).and_then(|text| id_of(text).map(|id| (id, text)));
+) -> Result<Result<(), String>, OfflineError> {
+    let read = line.text().and_then(|text| id_of(text).map(|id| (id, text)));
     let (id, text) = match read {
         Ok(read) => read,
-        Err(message) => return Ok(Err(line.problem(file, message))),
+        Err(message) => return Ok(Err(message)),
     };
     let entry = match positions.entry(id) {
         Entry::Vacant(entry) => entry,
@@ -97,7 +91,7 @@ fn note(
                 callwright_common::text::excerpt(entry.key(), MAX_QUOTED),
                 entry.get().number
             );
-            return Ok(Err(line.problem(file, message)));
+            return Ok(Err(message));
         }
     };
     let offset = match copy {

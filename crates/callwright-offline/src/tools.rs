@@ -6,10 +6,11 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::input::InputReader;
-use super::lines::InputLines;
+use super::OfflineError;
+use super::input::input_name;
+use super::lines::{LinesRead, each_line, parse_line};
 use super::questions::MAX_QUOTED;
-use super::{OfflineError, Watcher};
+use callwright_common::progress::ProgressObserver;
 use callwright_common::text::excerpt;
 use callwright_search::retrieval::parameters_text;
 
@@ -51,42 +52,29 @@ impl ListedTool {
 }
 
 impl ListedTools {
-    /// Reads the whole file. Unusable lines are reported to the watcher and counted.
+    /// Reads the whole file. Unusable lines are reported to the observer and counted.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`] if the file cannot be read or has no tool.
-    pub fn read(path: &Path, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
-        let mut lines = InputLines::of(InputReader::open(path)?);
-        let name = lines.name().to_owned();
-        let mut listed = Self::default();
+    pub fn read(path: &Path, observer: &dyn ProgressObserver) -> Result<Self, OfflineError> {
         let mut seen = HashMap::new();
-        watcher.begins(&name, lines.size());
-        while let Some(batch) = lines.next_batch()? {
-            for line in &batch.lines {
-                listed.lines += 1;
-                let read = line.text.as_deref().map_err(Clone::clone).and_then(read_tool);
-                let new = read.and_then(|tool| match seen.insert(tool.name.clone(), line.number) {
-                    Some(first) => Err(format!(
-                        "the tool `{}` is already defined in line {first}; give each tool a unique name",
-                        excerpt(&tool.name, MAX_QUOTED)
-                    )),
-                    None => Ok(tool),
-                });
-                match new {
-                    Ok(tool) => listed.tools.push(tool),
-                    Err(message) => {
-                        listed.problems += 1;
-                        watcher.problem(&line.problem(&name, message));
-                    }
-                }
+        let mut tools = Vec::new();
+        let LinesRead { problems, lines } = each_line(path, observer, |number, text| {
+            let tool = read_tool(text)?;
+            if let Some(first) = seen.insert(tool.name.clone(), number) {
+                let name = excerpt(&tool.name, MAX_QUOTED);
+                return Err(format!(
+                    "the tool `{name}` is already defined in line {first}; give each tool a unique name"
+                ));
             }
-            watcher.advances(batch.consumed, listed.tools.len() as u64);
-        }
-        watcher.ends();
+            tools.push(tool);
+            Ok(())
+        })?;
+        let listed = Self { tools, problems, lines };
         if listed.tools.is_empty() {
             let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the file contains no tool");
             let fix = "give each tool a line {\"name\", \"description\"}";
-            return Err(OfflineError::Unreadable { file: name, source, fix });
+            return Err(OfflineError::Unreadable { file: input_name(path), source, fix });
         }
         Ok(listed)
     }
@@ -129,9 +117,8 @@ pub(super) fn names(names: &[&str]) -> String {
 }
 
 fn read_tool(text: &str) -> Result<ListedTool, String> {
-    let line: ToolLine = serde_json::from_str(text).map_err(|error| {
-        format!("the line is not a tool: {error}; give one object with `name` and `description` on each line")
-    })?;
+    let form = "one object with `name` and `description` on each line";
+    let line: ToolLine = parse_line(text, "a tool", form)?;
     let name = line.name.filter(|name| !name.trim().is_empty()).ok_or("there is no `name`; give each tool one")?;
     Ok(ListedTool { name, description: line.description.unwrap_or_default(), parameters: line.parameters })
 }

@@ -67,7 +67,8 @@ fn points(score: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_offline::{ConfusionCount, CurvePoint, ToolScores};
+    use callwright_knowledge::representation::{Confusion, LearningPoint};
+    use callwright_offline::ToolScores;
 
     #[test]
     fn the_table_tells_what_changed_and_hides_nothing_of_the_terminal() {
@@ -82,9 +83,9 @@ mod tests {
             validation_share: 0.2,
             before: 40.0,
             after: 81.25,
-            curve: vec![CurvePoint::default(); 2],
+            curve: vec![LearningPoint::default(); 2],
             tools: vec![tool("pay\u{1b}[2J", 3), tool("idle", 0)],
-            confusions: vec![ConfusionCount { wanted: "a".to_owned(), selected: "b".to_owned(), samples: 4 }],
+            confusions: vec![Confusion { expected: "a".to_owned(), selected: "b".to_owned(), samples: 4 }],
             ..Report::default()
         };
         let table = text(&report);

@@ -16,7 +16,7 @@ use crate::config::ConfigError;
 use crate::keys::PriceSettings;
 use callwright_knowledge::representation::{
     CachingEmbedder, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LearnerModel, LlmProposer,
-    LlmSelector, ModelSettings, NoSelection, Proposer, Selector,
+    LlmSelector, ModelSettings, Proposer,
 };
 use callwright_offline::{LearnFiles, LearnInputs, LearnRun, Report, StoredInputs, grouped, learn};
 use callwright_search::embedding::{self, BuildError, Embedder, built_in};
@@ -281,12 +281,8 @@ impl LearnRepresentationsArguments {
                 Arc::new(ExtractiveProposer::new(embedder.clone(), own, queries, settings))
             }
         };
-        let selector: Arc<dyn Selector> = match &model {
-            Some(model) if self.selector == SelectorKind::Llm => {
-                Arc::new(LlmSelector::new(model.clone(), self.candidates.get()))
-            }
-            _ => Arc::new(NoSelection),
-        };
+        let selector = model.clone().filter(|_| self.selector == SelectorKind::Llm);
+        let selector = selector.map(|model| Arc::new(LlmSelector::new(model, self.candidates.get())));
         let has = |part| !self.method.without.contains(&part);
         let settings = LearnSettings {
             iterations: self.iterations.get(),

@@ -17,11 +17,13 @@ pub use file::{
     StoredRepresentation, locate_file, shared_classifier_id, shared_id,
 };
 pub use learner::{
-    Addition, CachingEmbedder, Candidate, Confusion, Edition, ExtractiveProposer, ExtractiveSettings, LearnError,
-    LearnResult, LearnSettings, LearnWatcher, LearnedClassifier, LearnedPattern, LearnedTool, Learner,
-    LearnerComponents, LearningPoint, NoSelection, ProposeError, Proposer, Sample, Selector,
+    Addition, CachingEmbedder, ClassifierEffect, Confusion, Edition, ExtractiveProposer, ExtractiveSettings,
+    LearnError, LearnResult, LearnSettings, LearnedClassifier, LearnedPattern, LearnedTool, Learner, LearnerComponents,
+    LearningPoint, ProposeError, Proposer, Sample,
 };
-pub use model::{Estimate, LearnerModel, LlmProposer, LlmSelector, ModelSettings};
+pub use model::{
+    AnswerCache, CachingModel, Candidate, Estimate, LearnerModel, LlmProposer, LlmSelector, ModelSettings,
+};
 pub use render::render;
 pub use set::Representations;
 pub use settings::Settings;

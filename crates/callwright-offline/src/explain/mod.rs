@@ -9,14 +9,16 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::answers::answer_lines;
-use super::input::InputReader;
-use super::lines::InputLines;
+use super::OfflineError;
+use super::input::STANDARD_STREAM;
+use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
-use super::{OfflineError, Watcher};
+use super::processing::{ProcessedBatch, process_lines};
 use callwright_common::parallel::cores;
+use callwright_common::progress::ProgressObserver;
 use callwright_knowledge::explain::Settings;
 use callwright_search::embedding::Embedder;
+use callwright_types::Explanation;
 
 use docs::DocumentLibrary;
 use record::{explain_line, learn_line};
@@ -45,20 +47,15 @@ const MAX_LEARNED: usize = 20_000;
 /// Learns the constant members of the APIs' error bodies from the failures, so that their order does not matter.
 /// Standard input can be read only once, so nothing is learned from it.
 fn learn_envelopes(job: &ExplainJob, library: &DocumentLibrary) -> Result<(), OfflineError> {
-    if job.failures.as_os_str() == "-" {
+    if job.failures.as_os_str() == STANDARD_STREAM {
         return Ok(());
     }
-    let mut lines = InputLines::of(InputReader::open(&job.failures)?);
-    let mut left = MAX_LEARNED;
-    while left > 0
-        && let Some(batch) = lines.next_batch()?
-    {
-        for line in batch.lines.iter().take(left) {
-            if let Ok(text) = &line.text {
-                learn_line(text, library);
-            }
+    let mut lines = InputLines::open(&job.failures)?;
+    for _ in 0..MAX_LEARNED {
+        let Some(line) = lines.next_line()? else { break };
+        if let Ok(text) = &line.text {
+            learn_line(text, library);
         }
-        left = left.saturating_sub(batch.lines.len());
     }
     Ok(())
 }
@@ -67,26 +64,29 @@ fn learn_envelopes(job: &ExplainJob, library: &DocumentLibrary) -> Result<(), Of
 ///
 /// # Errors
 /// [`OfflineError`] if a file cannot be read or written, or the folder has no documentation. Unusable lines are
-/// reported to the watcher and counted in the summary instead.
-pub fn explain(job: &ExplainJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ExplainSummary, OfflineError> {
+/// reported to the observer and counted in the summary instead.
+pub fn explain(
+    job: &ExplainJob,
+    runtime: &Handle,
+    observer: &dyn ProgressObserver,
+) -> Result<ExplainSummary, OfflineError> {
     let library = runtime.block_on(DocumentLibrary::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
-    library.errors().iter().for_each(|error| watcher.left_out(&error.to_string()));
+    library.errors().iter().for_each(|error| observer.left_out(&error.to_string()));
     learn_envelopes(job, &library)?;
-    let failures = InputLines::of(InputReader::open(&job.failures)?);
+    let failures = InputLines::open(&job.failures)?;
     let output = OutputWriter::create(&job.explanations, &[&job.failures])?;
     let mut summary = ExplainSummary::of(&library);
-    answer_lines(failures, output, cores().get(), &mut summary, watcher, |file, batch, answers| {
-        for line in &batch.lines {
-            let read = line.text.as_deref().map_err(Clone::clone);
-            let explained =
-                read.and_then(|text| runtime.block_on(explain_line(text, &library, job.details, &mut answers.lines)));
-            match explained {
-                Ok(explanation) => answers.summary.count(&explanation),
-                Err(message) => answers.problem(line.problem(file, message)),
-            }
+    let process = |batch: &LineBatch, explained: &mut ProcessedBatch<'_, Explanation>| {
+        let explain = |text| runtime.block_on(explain_line(text, &library, job.details));
+        for (_, (line, explanation)) in explained.parse(batch, explain) {
+            explained.write(&line);
+            explained.record(explanation);
         }
         Ok(())
-    })?;
-    library.warnings().iter().for_each(|warning| watcher.left_out(warning));
+    };
+    let count = |explanation: Explanation| summary.count(&explanation);
+    let read = process_lines(failures, Some(output), cores().get(), observer, process, count)?;
+    summary.problems += read.problems;
+    library.warnings().iter().for_each(|warning| observer.left_out(warning));
     Ok(summary)
 }

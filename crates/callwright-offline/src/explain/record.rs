@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::docs::DocumentLibrary;
+use crate::lines::parse_line;
 use crate::questions::MAX_QUOTED;
 use callwright_common::json::raw;
 use callwright_common::text::excerpt;
@@ -81,17 +82,17 @@ struct ExplanationLine<'a> {
 /// Default status of an answer: it indicates no failure, so it adds nothing to the search.
 const UNTOLD_STATUS: u16 = 200;
 
-/// Explains the failure of a line and appends the result.
+/// Explains the failure of a line. Returns the line of the output and the explanation.
 ///
 /// # Errors
-/// The error and its remedy if the line is unusable; nothing is appended then.
+/// The error and its remedy if the line is unusable.
 pub(super) async fn explain_line(
     text: &str,
     library: &DocumentLibrary,
     details: bool,
-    lines: &mut Vec<u8>,
-) -> Result<Explanation, String> {
-    let failure: FailureInput<'_> = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+) -> Result<(Box<RawValue>, Explanation), String> {
+    let form = "an object with `id`, `api`, `body` and, if known, `operation` and `status`";
+    let failure: FailureInput<'_> = parse_line(text, "a failure", form)?;
     let id = failure.id.filter(|id| name_of(id).is_some());
     let id = id.ok_or("there is no `id`; give each line a string or a number that its passages can repeat")?;
     let api =
@@ -103,8 +104,7 @@ pub(super) async fn explain_line(
     let outcome = failure.outcome(library, toolset);
     let arguments: Map<String, Value> = arguments.unwrap_or_default();
     let explanation = library.explainer().explain(&operation, &outcome, &arguments).await;
-    write(id, &explanation, details, lines);
-    Ok(explanation)
+    Ok((explanation_line(id, &explanation, details), explanation))
 }
 
 /// Returns the body text: the content of a string, or the JSON of any other value.
@@ -112,25 +112,12 @@ fn body(value: &RawValue) -> String {
     serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
 }
 
-fn write(id: &RawValue, explanation: &Explanation, details: bool, lines: &mut Vec<u8>) {
+fn explanation_line(id: &RawValue, explanation: &Explanation, details: bool) -> Box<RawValue> {
     let passages = &explanation.passages;
-    let line = ExplanationLine {
+    raw(&ExplanationLine {
         id,
         passages: passages.iter().map(|passage| passage.text.as_str()).collect(),
         sources: details.then(|| passages.iter().map(|passage| passage.source.as_str()).collect()),
         scores: details.then(|| passages.iter().map(|passage| passage.score).collect()),
-    };
-    lines.extend_from_slice(raw(&line).get().as_bytes());
-    lines.push(b'\n');
-}
-
-fn unreadable(error: &serde_json::Error) -> String {
-    match error.classify() {
-        serde_json::error::Category::Data => {
-            format!(
-                "the line is not a failure: {error}; give an object with `id`, `api`, `body` and, if known, `operation` and `status`"
-            )
-        }
-        _ => format!("the line is not valid JSON: {error}; give one object on each line"),
-    }
+    })
 }

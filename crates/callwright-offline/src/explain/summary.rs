@@ -1,7 +1,6 @@
 //! Counts of found explanations.
 
 use super::docs::DocumentLibrary;
-use crate::answers::LineSummary;
 use callwright_types::Explanation;
 
 /// Counts over a run.
@@ -33,23 +32,5 @@ impl ExplainSummary {
         self.explained += u64::from(explanation.is_hit());
         self.passages += explanation.passages.len() as u64;
         self.characters += explanation.passages.iter().map(|passage| passage.text.chars().count() as u64).sum::<u64>();
-    }
-}
-
-impl LineSummary for ExplainSummary {
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.explained += other.explained;
-        self.passages += other.passages;
-        self.characters += other.characters;
-        self.problems += other.problems;
-    }
-
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn problems(&mut self) -> &mut u64 {
-        &mut self.problems
     }
 }

@@ -7,9 +7,10 @@ use jiff::Timestamp;
 
 use super::report::{REPORT_FILE, Report};
 use super::samples::{KnownTools, Samples, beginning};
+use crate::OfflineError;
 use crate::output::write_whole;
 use crate::tools::{ListedTools, names};
-use crate::{OfflineError, Watcher};
+use callwright_common::progress::ProgressObserver;
 use callwright_knowledge::representation::{
     LearnedClassifier, LearnerRun, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation,
     locate_file,
@@ -68,30 +69,34 @@ pub struct LearnInputs {
 }
 
 impl LearnInputs {
-    /// Reads the files of a run and creates a missing output folder. Unusable lines are reported to the watcher and
+    /// Reads the files of a run and creates a missing output folder. Unusable lines are reported to the observer and
     /// counted.
     ///
     /// # Errors
     /// [`OfflineError`] if a file cannot be read, there are no tools or too few samples, or the folder's
     /// representations are damaged.
-    pub fn read(files: &LearnFiles, stored: StoredInputs, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
+    pub fn read(
+        files: &LearnFiles,
+        stored: StoredInputs,
+        observer: &dyn ProgressObserver,
+    ) -> Result<Self, OfflineError> {
         let LearnFiles { tools, train, traces, test, out, toolset } = files;
         std::fs::create_dir_all(out)
             .map_err(|source| OfflineError::Unwritable { file: out.display().to_string(), source })?;
         let (path, present) = locate_file(out, toolset.as_deref()).map_err(OfflineError::Representations)?;
-        let listed = ListedTools::read(tools, watcher)?;
+        let listed = ListedTools::read(tools, observer)?;
         let names = listed.tools.iter().map(|tool| tool.name.as_str()).collect();
         let known = KnownTools { tools: names, toolset: toolset.as_deref() };
         let mut samples = match train {
-            Some(train) => Samples::read(train, &known, watcher)?,
+            Some(train) => Samples::read(train, &known, observer)?,
             None => Samples::default(),
         };
         if let Some(traces) = traces {
-            samples.add(Samples::read_traces(traces, &known, watcher)?);
+            samples.add(Samples::read_traces(traces, &known, observer)?);
         }
         let test = match test {
             Some(test) => {
-                let mut samples = Samples::read(test, &known, watcher)?;
+                let mut samples = Samples::read(test, &known, observer)?;
                 samples.tidy();
                 Some(samples)
             }

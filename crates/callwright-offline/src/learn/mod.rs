@@ -2,18 +2,15 @@
 //! reports and resumption of such runs. Must not learn by itself: the learners in `callwright-knowledge` do.
 
 mod job;
-mod journal;
 mod notes;
 mod report;
 mod run;
 mod samples;
 mod state;
 mod test;
-mod traces;
 
 pub use job::{LearnFiles, LearnInputs, StoredInputs};
-pub use notes::{NotesFiles, NotesReport, NotesRun, NotesWatcher, Variant, VariantReport, learn_notes};
-pub use report::{ConfusionCount, CurvePoint, Report, TestReport, TestScores, ToolScores};
+pub use notes::{NotesFiles, NotesReport, NotesRun, Variant, VariantReport, learn_notes};
+pub use report::{Report, TestReport, TestScores, ToolScores};
 pub use run::{LearnRun, learn};
 pub use samples::Samples;
-pub use traces::each_trace;

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use callwright_knowledge::representation::{ClassifierEffect, Confusion, LearningPoint, ProposeError};
 use callwright_types::Cost;
 
 /// File name of the report in the folder of the representations.
@@ -33,7 +34,7 @@ pub struct Report {
     /// Macro-F1 after the last change, in percent.
     pub after: f64,
     /// Scores after each iteration; the first point is the start.
-    pub curve: Vec<CurvePoint>,
+    pub curve: Vec<LearningPoint>,
     /// Tools by descending gain.
     pub tools: Vec<ToolScores>,
     /// Number of learned patterns.
@@ -45,23 +46,11 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classifier: Option<ClassifierEffect>,
     /// Confused tools, most frequent first.
-    pub confusions: Vec<ConfusionCount>,
+    pub confusions: Vec<Confusion>,
     /// Tools without a proposal, and the reasons.
-    pub failures: Vec<ProposalFailure>,
+    pub failures: Vec<ProposeError>,
     /// Cost of the model requests.
     pub cost: Cost,
-}
-
-/// Effect of the classifier on validation samples that it was not trained on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct ClassifierEffect {
-    /// Percentage of right tools among as many first ones, by patterns and words.
-    pub before: f64,
-    /// The same with the classifier.
-    pub after: f64,
-    /// Percentage of the requests without a tool for which no tool is found; absent without such samples.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_tool: Option<f64>,
 }
 
 /// Scores on the samples of `--test`.
@@ -91,17 +80,6 @@ pub struct TestScores {
     pub no_tool: Option<f64>,
 }
 
-/// Point of the curve.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub struct CurvePoint {
-    /// Iteration; 0 is the start.
-    pub iteration: usize,
-    /// Macro-F1 on the validation samples, in percent.
-    pub macro_f1: f64,
-    /// Number of patterns of all tools after the iteration.
-    pub patterns: usize,
-}
-
 /// Scores of a tool before and after the run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToolScores {
@@ -122,26 +100,6 @@ impl ToolScores {
     pub(super) fn gain(&self) -> f64 {
         self.after.unwrap_or(0.0) - self.before.unwrap_or(0.0)
     }
-}
-
-/// Pair of confused tools.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct ConfusionCount {
-    /// Expected tool.
-    pub wanted: String,
-    /// Tool that was selected instead.
-    pub selected: String,
-    /// Number of samples after the last iteration.
-    pub samples: usize,
-}
-
-/// Tool without a proposal.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct ProposalFailure {
-    /// Tool name.
-    pub tool: String,
-    /// Reason.
-    pub reason: String,
 }
 
 impl Report {

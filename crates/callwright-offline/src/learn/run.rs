@@ -1,26 +1,23 @@
 //! Run of the learner over the prepared inputs.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::job::LearnInputs;
-use super::journal::{CachingProposer, CachingSelector, Journal, SharedJournal};
-use super::report::{ClassifierEffect, ConfusionCount, CurvePoint, ProposalFailure, Report, ToolScores};
+use super::report::{Report, ToolScores};
 use super::state::{Inputs, StateFile};
 use super::test::test;
 use crate::OfflineError;
+use callwright_common::progress::ProgressObserver;
 use callwright_knowledge::representation::{
-    LearnResult, LearnSettings, LearnWatcher, Learner, LearnerComponents, LearnerModel, LearnerRun, ProposeError,
-    Proposer, Ranking, Selector, StoredPattern,
+    AnswerCache, LearnResult, LearnSettings, Learner, LearnerComponents, LearnerModel, LearnerRun, LlmSelector,
+    Proposer, Ranking, StoredPattern,
 };
 use callwright_search::embedding::Embedder;
 use callwright_types::Cost;
-
-/// Maximum number of reasons in a report.
-const MAX_FAILURES: usize = 1000;
 
 /// Components and settings of a run.
 #[derive(Debug, Clone)]
@@ -29,9 +26,9 @@ pub struct LearnRun {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Source of proposals.
     pub proposer: Arc<dyn Proposer>,
-    /// Selector among the found tools.
-    pub selector: Arc<dyn Selector>,
-    /// Model behind proposer or selector, if any: for its cost.
+    /// Selector among the found tools, if one is used.
+    pub selector: Option<Arc<LlmSelector>>,
+    /// Model behind proposer or selector, if any: for its answers and cost.
     pub model: Option<Arc<LearnerModel>>,
     /// Settings such as iterations, threshold and seed.
     pub settings: LearnSettings,
@@ -39,10 +36,16 @@ pub struct LearnRun {
     pub resume: bool,
 }
 
+impl LearnRun {
+    fn selector_name(&self) -> &str {
+        self.selector.as_ref().map_or("none", |selector| selector.name())
+    }
+}
+
 /// State of a run between iterations.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct LearnState {
-    journal: Journal,
+    answers: AnswerCache,
     spent: Cost,
 }
 
@@ -51,34 +54,34 @@ struct LearnState {
 /// # Errors
 /// [`OfflineError`] if an interrupted run exists and `run` does not resume it, learning is impossible, or
 /// files cannot be written.
-pub async fn learn(prepared: &LearnInputs, run: LearnRun, watcher: &dyn LearnWatcher) -> Result<Report, OfflineError> {
+pub async fn learn(
+    prepared: &LearnInputs,
+    run: LearnRun,
+    observer: &dyn ProgressObserver,
+) -> Result<Report, OfflineError> {
     let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
     let kept = file.begin_or_resume::<LearnState>(run.resume)?;
-    let (date, before, journal) = (kept.date, kept.state.spent, SharedJournal::new(kept.state.journal));
+    let (date, before) = (kept.date, kept.state.spent);
+    if let Some(model) = &run.model {
+        model.cache().restore(kept.state.answers);
+    }
     let spent = || {
         let mut spent = before;
         spent.add(run.model.as_ref().map(|model| model.cost()).unwrap_or_default());
         spent
     };
-    let watcher = FailureCollector { inner: watcher, failures: Mutex::default() };
-    let components = LearnerComponents {
-        embedder: run.embedder.clone(),
-        proposer: Arc::new(CachingProposer { inner: run.proposer.clone(), journal: journal.clone() }),
-        selector: Arc::new(CachingSelector { inner: run.selector.clone(), journal: journal.clone() }),
-    };
+    let (embedder, proposer, selector) = (run.embedder.clone(), run.proposer.clone(), run.selector.clone());
+    let components = LearnerComponents { embedder, proposer, selector };
     let samples = &prepared.samples.samples;
-    let mut learner = Learner::new(&prepared.texts(), samples, components, run.settings.clone(), &watcher)
+    let mut learner = Learner::new(&prepared.texts(), samples, components, run.settings.clone(), Some(observer))
         .await
         .map_err(OfflineError::Learning)?;
     while learner.step().await.map_err(OfflineError::Learning)? {
-        let journal = journal.with(|journal| journal.clone());
-        file.save(date, &LearnState { journal, spent: spent() })?;
+        let answers = run.model.as_ref().map(|model| model.cache().answers()).unwrap_or_default();
+        file.save(date, &LearnState { answers, spent: spent() })?;
     }
     let learned = learner.result().await.map_err(OfflineError::Learning)?;
-    let mut failures = watcher.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Requests run in parallel: the order of their failures is random.
-    failures.sort_unstable();
-    let mut report = report(prepared, &run, &learned, failures, spent());
+    let mut report = report(prepared, &run, &learned, spent());
     if !report.has_learned_nothing() {
         write(prepared, &run, &learned, &report, date)?;
     }
@@ -92,10 +95,11 @@ pub async fn learn(prepared: &LearnInputs, run: LearnRun, watcher: &dyn LearnWat
 fn inputs(prepared: &LearnInputs, run: &LearnRun) -> Inputs {
     let mut inputs = Inputs::default();
     let embedder = run.embedder.as_ref().map_or("", |embedder| embedder.id());
-    for part in [run.proposer.name(), &run.proposer.settings(), run.selector.name(), embedder] {
+    for part in [run.proposer.name(), &run.proposer.settings(), run.selector_name(), embedder] {
         inputs.add(part);
     }
-    inputs.add(&run.selector.candidates().to_string());
+    let candidates = run.selector.as_ref().map_or(1, |selector| selector.candidates());
+    inputs.add(&candidates.to_string());
     // Debug output covers new settings without a list to maintain.
     // The numbers of threads and of concurrent requests do not affect the result.
     inputs.add(&format!("{:?}", LearnSettings { parallel: 0, jobs: 0, ..run.settings.clone() }));
@@ -129,13 +133,7 @@ fn write(
     prepared.write(file, learned.classifier.as_ref(), report)
 }
 
-fn report(
-    prepared: &LearnInputs,
-    run: &LearnRun,
-    learned: &LearnResult,
-    failures: Vec<ProposalFailure>,
-    cost: Cost,
-) -> Report {
+fn report(prepared: &LearnInputs, run: &LearnRun, learned: &LearnResult, cost: Cost) -> Report {
     let mut tools: Vec<ToolScores> = learned
         .tools
         .iter()
@@ -147,15 +145,10 @@ fn report(
         })
         .collect();
     tools.sort_by(|one, other| other.gain().total_cmp(&one.gain()).then_with(|| one.tool.cmp(&other.tool)));
-    let confusions = learned.confusions.iter().map(|confusion| ConfusionCount {
-        wanted: confusion.expected.clone(),
-        selected: confusion.selected.clone(),
-        samples: confusion.samples,
-    });
     Report {
         toolset: prepared.toolset().map(str::to_owned),
         proposer: run.proposer.name().to_owned(),
-        selector: run.selector.name().to_owned(),
+        selector: run.selector_name().to_owned(),
         embedder: run.embedder.as_ref().map(|embedder| embedder.id().to_owned()),
         seed: run.settings.seed,
         threshold: run.settings.threshold,
@@ -163,47 +156,13 @@ fn report(
         validation_share: learned.validation_share,
         before: learned.curve.first().map_or(0.0, |point| point.macro_f1),
         after: learned.curve.last().map_or(0.0, |point| point.macro_f1),
-        curve: learned
-            .curve
-            .iter()
-            .map(|point| CurvePoint { iteration: point.iteration, macro_f1: point.macro_f1, patterns: point.patterns })
-            .collect(),
+        curve: learned.curve.clone(),
         tools,
         patterns: learned.tools.iter().map(|tool| tool.patterns.len()).sum(),
         test: None,
-        classifier: learned.classifier.as_ref().map(|classifier| ClassifierEffect {
-            before: classifier.before,
-            after: classifier.after,
-            no_tool: classifier.no_tool,
-        }),
-        confusions: confusions.collect(),
-        failures,
+        classifier: learned.classifier.as_ref().map(|classifier| classifier.effect),
+        confusions: learned.confusions.clone(),
+        failures: learned.failures.clone(),
         cost,
-    }
-}
-
-/// Forwards progress and collects the reasons for missing proposals.
-#[derive(Debug)]
-struct FailureCollector<'a> {
-    inner: &'a dyn LearnWatcher,
-    failures: Mutex<Vec<ProposalFailure>>,
-}
-
-impl LearnWatcher for FailureCollector<'_> {
-    fn begins(&self, iteration: usize, tools: usize) {
-        self.inner.begins(iteration, tools);
-    }
-
-    fn advances(&self) {
-        self.inner.advances();
-    }
-
-    fn problem(&self, problem: &ProposeError) {
-        self.inner.problem(problem);
-        let failure = ProposalFailure { tool: problem.tool.clone(), reason: problem.reason.clone() };
-        let mut failures = self.failures.lock().unwrap_or_else(PoisonError::into_inner);
-        if failures.len() < MAX_FAILURES && !failures.contains(&failure) {
-            failures.push(failure);
-        }
     }
 }

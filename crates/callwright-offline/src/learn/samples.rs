@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::lines::{LinesRead, each_line};
+use crate::OfflineError;
+use crate::lines::{LinesRead, each_line, parse_line};
 use crate::questions::MAX_QUOTED;
 use crate::replay::reading::{TraceRecord, read};
-use crate::{OfflineError, Watcher};
-use callwright_common::text::excerpt;
-use callwright_common::text::nearest;
+use callwright_common::progress::ProgressObserver;
+use callwright_common::text::{excerpt, nearest};
 use callwright_knowledge::representation::Sample;
 use callwright_openai::RecordedAnswer;
 use callwright_types::memory::ToolSample;
@@ -54,12 +54,16 @@ pub(super) struct KnownTools<'a> {
 }
 
 impl Samples {
-    /// Reads lines `{"query", "tools"}`. Unusable lines are reported to the watcher and counted.
+    /// Reads lines `{"query", "tools"}`. Unusable lines are reported to the observer and counted.
     ///
     /// # Errors
     /// [`OfflineError::Unreadable`].
-    pub(super) fn read(path: &Path, known: &KnownTools<'_>, watcher: &dyn Watcher) -> Result<Self, OfflineError> {
-        Self::each_line(path, watcher, |text, samples| {
+    pub(super) fn read(
+        path: &Path,
+        known: &KnownTools<'_>,
+        observer: &dyn ProgressObserver,
+    ) -> Result<Self, OfflineError> {
+        Self::each_line(path, observer, |text, samples| {
             samples.push(read_sample(text, known)?);
             Ok(())
         })
@@ -73,10 +77,10 @@ impl Samples {
     pub(super) fn read_traces(
         path: &Path,
         known: &KnownTools<'_>,
-        watcher: &dyn Watcher,
+        observer: &dyn ProgressObserver,
     ) -> Result<Self, OfflineError> {
         let mut unverified = 0;
-        let samples = Self::each_line(path, watcher, |text, samples| {
+        let samples = Self::each_line(path, observer, |text, samples| {
             read(text, |record| match sample_of(&record, known) {
                 Some(sample) => samples.push(sample),
                 None => unverified += 1,
@@ -119,24 +123,22 @@ impl Samples {
 
     fn each_line(
         path: &Path,
-        watcher: &dyn Watcher,
+        observer: &dyn ProgressObserver,
         mut read: impl FnMut(&str, &mut Vec<Sample>) -> Result<(), String>,
     ) -> Result<Self, OfflineError> {
         let mut samples = Vec::new();
-        let LinesRead { problems, lines } = each_line(path, watcher, |_, text| read(text, &mut samples))?;
+        let LinesRead { problems, lines } = each_line(path, observer, |_, text| read(text, &mut samples))?;
         Ok(Self { samples, problems, lines, unverified: 0, strange: 0 })
     }
 }
 
 /// Returns the part of a text to learn from.
 pub(super) fn beginning(text: &str) -> &str {
-    text.char_indices().nth(MAX_TEXT_CHARS).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
+    callwright_common::text::beginning(text, MAX_TEXT_CHARS)
 }
 
 fn read_sample(text: &str, known: &KnownTools<'_>) -> Result<Sample, String> {
-    let line: SampleLine = serde_json::from_str(text).map_err(|error| {
-        format!("the line is not a sample: {error}; give one object with `query` and `tools` on each line")
-    })?;
+    let line: SampleLine = parse_line(text, "a sample", "one object with `query` and `tools` on each line")?;
     let query = line.query.filter(|query| !query.trim().is_empty());
     let query = query.ok_or("there is no `query`; give what the user wrote")?;
     let mut tools: Vec<String> = Vec::new();

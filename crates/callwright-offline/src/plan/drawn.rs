@@ -8,23 +8,22 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
 use super::CandidatesSummary;
-use super::record::PlanRecord;
-use super::toolsets::{Ingredients, PlanToolset, PlanToolsets};
-use crate::answers::{AnswerLines, LineSummary, answer_lines};
-use crate::input::{InputReader, STANDARD_STREAM};
+use super::record::{PlanRecord, ReadRecord, read_batch};
+use super::toolsets::{Ingredients, PlanToolsets};
+use crate::OfflineError;
+use crate::input::refuse_second_stream;
 use crate::lines::{InputLines, LineBatch};
 use crate::output::OutputWriter;
-use crate::{OfflineError, Watcher};
-use callwright_common::json::raw;
+use crate::processing::{ProcessedBatch, process_lines};
+use callwright_common::progress::ProgressObserver;
 use callwright_judge::scanner::{self, Validators};
 use callwright_knowledge::planner::generation::{
     GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanningModel, generate,
 };
-use callwright_knowledge::planner::producers::{Edges, Request};
-use callwright_search::embedding::{Embedder, Vector};
-use callwright_types::Cost;
+use callwright_knowledge::planner::producers::Edges;
+use callwright_search::embedding::Embedder;
 use callwright_types::plan::Source;
-use callwright_types::{Message, Plan, Speaker};
+use callwright_types::{Cost, Plan};
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -80,11 +79,9 @@ pub struct DrawSummary {
 ///
 /// # Errors
 /// [`OfflineError`] if a file cannot be read or written, there is no toolset, or the embedder fails. Unusable lines are
-/// reported to the watcher and counted in the summary instead.
-pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<DrawSummary, OfflineError> {
-    if [&job.tools, &job.records].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
-        return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
-    }
+/// reported to the observer and counted in the summary instead.
+pub fn plans(job: &DrawJob, runtime: &Handle, observer: &dyn ProgressObserver) -> Result<DrawSummary, OfflineError> {
+    refuse_second_stream(&[("--tools", Some(&job.tools)), ("--in", Some(&job.records))])?;
     let validators = Validators::new(&scanner::Settings::default());
     let from = Ingredients {
         tools: &job.tools,
@@ -93,66 +90,42 @@ pub fn plans(job: &DrawJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<D
         validators: Some(&validators),
     };
     let mut read = CandidatesSummary::default();
-    let toolsets = runtime.block_on(PlanToolsets::read(from, watcher, &mut read))?;
+    let toolsets = runtime.block_on(PlanToolsets::read(from, observer, &mut read))?;
     let CandidatesSummary { toolsets: known, tools, repeated, problems, .. } = read;
     let mut summary = DrawSummary { toolsets: known, tools, repeated, problems, ..DrawSummary::default() };
-    let records = InputLines::of(InputReader::open(&job.records)?);
+    let records = InputLines::open(&job.records)?;
     let output = OutputWriter::create(&job.plans, &[&job.tools, &job.records])?;
     // One thread: the plans of a batch are drawn concurrently, and wait for a model.
-    answer_lines(records, output, 1, &mut summary, watcher, |file, batch, answers| {
-        runtime.block_on(of_batch(job, &toolsets, file, batch, answers))
-    })?;
+    let process = |batch: &LineBatch, drawn: &mut ProcessedBatch<'_, GenerationOutcome>| {
+        runtime.block_on(draw_batch(job, &toolsets, batch, drawn))
+    };
+    let count = |drawn: GenerationOutcome| summary.count(&drawn);
+    let read = process_lines(records, Some(output), 1, observer, process, count)?;
+    summary.problems += read.problems;
     Ok(summary)
 }
 
-/// Processes a batch; the vectors of its requests are computed together.
-async fn of_batch(
+async fn draw_batch(
     job: &DrawJob,
     toolsets: &PlanToolsets,
-    file: &str,
     batch: &LineBatch,
-    answers: &mut AnswerLines<DrawSummary>,
+    processed: &mut ProcessedBatch<'_, GenerationOutcome>,
 ) -> Result<(), OfflineError> {
-    let mut records = Vec::new();
-    for line in &batch.lines {
-        let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
-        match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
-            Ok((record, toolset)) => records.push((line, Request::parse(&record.query), record, toolset)),
-            Err(message) => answers.problem(line.problem(file, message)),
-        }
-    }
-    let texts: Vec<String> = records.iter().flat_map(|(_, request, _, _)| request.texts()).collect();
-    let vectors = match &job.embedder {
-        Some(embedder) => embedder.embed(texts).await.map_err(OfflineError::Unembedded)?,
-        None => Vec::new(),
-    };
-    let (mut vectors, mut drawing) = (vectors.as_slice(), Vec::new());
-    for (_, request, record, toolset) in &records {
-        let (of_request, others) = vectors.split_at_checked(request.texts().len()).unwrap_or((&[], vectors));
-        vectors = others;
-        drawing.push(of_record(job, toolset, request, of_request, record));
-    }
-    let drawn: Vec<GenerationOutcome> = stream::iter(drawing).buffered(job.jobs.max(1)).collect().await;
-    for ((line, _, record, _), drawn) in records.iter().zip(&drawn) {
-        answers.summary.count(drawn);
+    let records = read_batch(batch, toolsets, job.embedder.as_deref(), processed).await?;
+    let drawing = stream::iter(&records).map(|read| draw(job, read));
+    let drawn: Vec<GenerationOutcome> = drawing.buffered(job.jobs.max(1)).collect().await;
+    for (read, drawn) in records.iter().zip(drawn) {
         if let Err(reason @ (GenerationError::Unanswered(_) | GenerationError::Unusable(_))) = &drawn.result {
-            answers.problem(line.problem(file, reason.to_string()));
+            processed.problem(read.line, reason.to_string());
         }
-        answers.lines.extend_from_slice(raw(&written(record, drawn, job.details)).get().as_bytes());
-        answers.lines.push(b'\n');
+        processed.write(&written(&read.record, &drawn, job.details));
+        processed.record(drawn);
     }
     Ok(())
 }
 
-async fn of_record(
-    job: &DrawJob,
-    toolset: &PlanToolset,
-    request: &Request,
-    vectors: &[Vector],
-    record: &PlanRecord,
-) -> GenerationOutcome {
-    let text = record.query.clone();
-    let message = Message { speaker: Speaker::User, text, calls: Vec::new(), answers: None, name: None };
+async fn draw(job: &DrawJob, read: &ReadRecord<'_>) -> GenerationOutcome {
+    let ReadRecord { record, request, toolset, vectors, .. } = read;
     let scores = toolset.producers().score(request, vectors);
     let offered: Vec<usize> = (0..toolset.len()).collect();
     let inputs = PlanInputs {
@@ -160,7 +133,7 @@ async fn of_record(
         producers: toolset.producers(),
         scores: &scores,
         offered: &offered,
-        conversation: &[message],
+        conversation: &record.conversation(),
         memory: &[],
         outline: &[],
     };
@@ -187,27 +160,6 @@ impl DrawSummary {
                 | GenerationError::NotIndexed,
             ) => {}
         }
-    }
-}
-
-impl LineSummary for DrawSummary {
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.plans += other.plans;
-        self.with_question += other.with_question;
-        self.unserved += other.unserved;
-        self.limited += other.limited;
-        self.calls += other.calls;
-        self.cost.add(other.cost);
-        self.problems += other.problems;
-    }
-
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn problems(&mut self) -> &mut u64 {
-        &mut self.problems
     }
 }
 

@@ -12,19 +12,22 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::answers::{AnswerLines, answer_lines};
-use super::input::{InputReader, STANDARD_STREAM};
+use super::OfflineError;
+use super::input::refuse_second_stream;
 use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
-use super::{OfflineError, Watcher};
+use super::processing::{ProcessedBatch, process_lines};
 use callwright_common::parallel::cores;
+use callwright_common::progress::ProgressObserver;
 use callwright_judge::scanner::{self, Validators};
-use callwright_knowledge::planner::producers::{Edges, Request};
+use callwright_knowledge::planner::producers::Edges;
 use callwright_search::embedding::Embedder;
 
 pub use drawn::{DrawJob, DrawSummary, plans};
-use record::{PlanRecord, write};
+use needed::needed_line;
+use record::{candidates_line, read_batch};
 pub use summary::CandidatesSummary;
+use summary::RecordResult;
 use toolsets::{Ingredients, PlanToolsets};
 
 /// Inputs and settings of a run.
@@ -52,61 +55,36 @@ pub struct CandidatesJob {
 ///
 /// # Errors
 /// [`OfflineError`] if a file cannot be read or written, there is no toolset, or the embedder fails. Unusable lines are
-/// reported to the watcher and counted in the summary instead.
+/// reported to the observer and counted in the summary instead.
 pub fn candidates(
     job: &CandidatesJob,
     runtime: &Handle,
-    watcher: &dyn Watcher,
+    observer: &dyn ProgressObserver,
 ) -> Result<CandidatesSummary, OfflineError> {
-    if [&job.tools, &job.records].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
-        return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
-    }
+    refuse_second_stream(&[("--tools", Some(&job.tools)), ("--in", Some(&job.records))])?;
     let mut summary = CandidatesSummary::default();
     let CandidatesJob { tools, edges, embedder, .. } = job;
     let validators = job.auto.then(|| Validators::new(&scanner::Settings::default()));
     let from = Ingredients { tools, edges, embedder: embedder.as_ref(), validators: validators.as_ref() };
-    let toolsets = runtime.block_on(PlanToolsets::read(from, watcher, &mut summary))?;
-    let records = InputLines::of(InputReader::open(&job.records)?);
+    let toolsets = runtime.block_on(PlanToolsets::read(from, observer, &mut summary))?;
+    let records = InputLines::open(&job.records)?;
     let output = OutputWriter::create(&job.candidates, &[&job.tools, &job.records])?;
-    answer_lines(records, output, cores().get(), &mut summary, watcher, |file, batch, found| {
-        of_batch(&toolsets, job, runtime, file, batch, found)
-    })?;
-    Ok(summary)
-}
-
-/// Processes a batch; the vectors of its requests are computed together.
-fn of_batch(
-    toolsets: &PlanToolsets,
-    job: &CandidatesJob,
-    runtime: &Handle,
-    file: &str,
-    batch: &LineBatch,
-    answers: &mut AnswerLines<CandidatesSummary>,
-) -> Result<(), OfflineError> {
-    let mut records = Vec::new();
-    for line in &batch.lines {
-        let read = line.text.as_deref().map_err(Clone::clone).and_then(PlanRecord::read);
-        match read.and_then(|record| toolsets.get(&record.toolset).map(|toolset| (record, toolset))) {
-            Ok((record, toolset)) => records.push((Request::parse(&record.query), record, toolset)),
-            Err(message) => answers.problem(line.problem(file, message)),
+    let process = |batch: &LineBatch, found: &mut ProcessedBatch<'_, RecordResult>| {
+        for read in runtime.block_on(read_batch(batch, &toolsets, job.embedder.as_deref(), found))? {
+            if job.auto {
+                let line = needed_line(&read);
+                found.write(&line);
+                found.record(RecordResult::Needed(line.plan_needed));
+                continue;
+            }
+            let candidates = read.toolset.candidates(&read, job.count);
+            found.write(&candidates_line(&read.record, &candidates, read.toolset, job.details));
+            found.record(RecordResult::Candidates(candidates));
         }
-    }
-    let texts: Vec<String> = records.iter().flat_map(|(request, _, _)| request.texts()).collect();
-    let vectors = match &job.embedder {
-        Some(embedder) => runtime.block_on(embedder.embed(texts)).map_err(OfflineError::Unembedded)?,
-        None => Vec::new(),
+        Ok(())
     };
-    let mut vectors = vectors.as_slice();
-    for (request, record, toolset) in &records {
-        let (of_request, others) = vectors.split_at_checked(request.texts().len()).unwrap_or((&[], vectors));
-        vectors = others;
-        if job.auto {
-            needed::write(record, toolset, request, of_request, answers);
-            continue;
-        }
-        let found = toolset.candidates(request, of_request, record.calls.as_deref(), job.count);
-        answers.summary.count(&found);
-        write(record, &found, toolset, job.details, &mut answers.lines);
-    }
-    Ok(())
+    let count = |result: RecordResult| summary.count(&result);
+    let read = process_lines(records, Some(output), cores().get(), observer, process, count)?;
+    summary.problems += read.problems;
+    Ok(summary)
 }

@@ -3,9 +3,14 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::toolsets::{PlanToolset, RequestCandidates};
-use callwright_common::json::{raw, scalar_text};
-use callwright_knowledge::planner::producers::Candidate;
+use super::toolsets::{PlanToolset, PlanToolsets, RequestCandidates};
+use crate::OfflineError;
+use crate::lines::{LineBatch, parse_line};
+use crate::processing::ProcessedBatch;
+use callwright_common::json::scalar_text;
+use callwright_knowledge::planner::producers::{Candidate, Request};
+use callwright_search::embedding::{Embedder, Vector};
+use callwright_types::{Message, Speaker};
 
 /// Request with its toolset.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,20 +34,66 @@ struct PlanRecordLine {
 
 /// Members of an output line, in order.
 #[derive(Serialize)]
-struct CandidatesLine<'a> {
+pub(super) struct CandidatesLine<'a> {
     id: &'a Value,
     candidates: Map<String, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<Map<String, Value>>,
 }
 
+/// Usable line of the requests.
+pub(super) struct ReadRecord<'t> {
+    /// Line number.
+    pub(super) line: u64,
+    pub(super) record: PlanRecord,
+    pub(super) request: Request,
+    pub(super) toolset: &'t PlanToolset,
+    /// Vectors of the request's clauses, if there is an embedder.
+    pub(super) vectors: Vec<Vector>,
+}
+
+/// Reads the records of a batch; the vectors of their requests are computed together.
+///
+/// # Errors
+/// [`OfflineError::Unembedded`].
+pub(super) async fn read_batch<'t, R>(
+    batch: &LineBatch,
+    toolsets: &'t PlanToolsets,
+    embedder: Option<&dyn Embedder>,
+    processed: &mut ProcessedBatch<'_, R>,
+) -> Result<Vec<ReadRecord<'t>>, OfflineError> {
+    let records = processed.parse(batch, |text| {
+        let record = PlanRecord::read(text)?;
+        let toolset = toolsets.get(&record.toolset)?;
+        Ok((record, toolset))
+    });
+    let records = records.into_iter().map(|(line, (record, toolset))| {
+        let request = Request::parse(&record.query);
+        ReadRecord { line, record, request, toolset, vectors: Vec::new() }
+    });
+    let mut records: Vec<ReadRecord<'t>> = records.collect();
+    let Some(embedder) = embedder else { return Ok(records) };
+    let texts: Vec<String> = records.iter().flat_map(|read| read.request.texts()).collect();
+    let mut vectors = embedder.embed(texts).await.map_err(OfflineError::Unembedded)?.into_iter();
+    for read in &mut records {
+        read.vectors = vectors.by_ref().take(read.request.texts().len()).collect();
+    }
+    Ok(records)
+}
+
 impl PlanRecord {
+    /// Returns the conversation: the request alone.
+    pub(super) fn conversation(&self) -> [Message; 1] {
+        let (text, speaker) = (self.query.clone(), Speaker::User);
+        [Message { speaker, text, calls: Vec::new(), answers: None, name: None }]
+    }
+
     /// Parses a line.
     ///
     /// # Errors
     /// The error and its remedy if the line is unusable.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let line: PlanRecordLine = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+        let line: PlanRecordLine = parse_line(text, "a record", "an object with `id`, `query` and `toolset`")?;
         let id = line.id.filter(|id| id.is_string() || id.is_number());
         let toolset = line.toolset.as_ref().and_then(scalar_text);
         Ok(Self {
@@ -54,14 +105,13 @@ impl PlanRecord {
     }
 }
 
-/// Appends the candidates of a record.
-pub(super) fn write(
-    record: &PlanRecord,
+/// Returns the line of the output with the candidates of a record.
+pub(super) fn candidates_line<'a>(
+    record: &'a PlanRecord,
     found: &RequestCandidates,
     toolset: &PlanToolset,
     details: bool,
-    lines: &mut Vec<u8>,
-) {
+) -> CandidatesLine<'a> {
     let (mut candidates, mut why) = (Map::new(), Map::new());
     for (tool, argument, of_argument) in &found.arguments {
         let key = format!("{tool}.{argument}");
@@ -71,9 +121,7 @@ pub(super) fn write(
             why.insert(key, of_argument.iter().map(|candidate| candidate_json(candidate, toolset)).collect());
         }
     }
-    let answer = CandidatesLine { id: &record.id, candidates, why: details.then_some(why) };
-    lines.extend_from_slice(raw(&answer).get().as_bytes());
-    lines.push(b'\n');
+    CandidatesLine { id: &record.id, candidates, why: details.then_some(why) }
 }
 
 pub(super) fn candidate_json(candidate: &Candidate, toolset: &PlanToolset) -> Value {
@@ -85,13 +133,4 @@ pub(super) fn candidate_json(candidate: &Candidate, toolset: &PlanToolset) -> Va
         "score": candidate.score,
         "reasons": reasons.collect::<Map<String, Value>>(),
     })
-}
-
-fn unreadable(error: &serde_json::Error) -> String {
-    match error.classify() {
-        serde_json::error::Category::Data => {
-            format!("the line is not a record: {error}; give an object with `id`, `query` and `toolset`")
-        }
-        _ => format!("the line is not valid JSON: {error}; give one object on each line"),
-    }
 }

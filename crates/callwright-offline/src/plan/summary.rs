@@ -1,7 +1,6 @@
 //! Counts of found candidates.
 
 use super::toolsets::RequestCandidates;
-use crate::answers::LineSummary;
 
 /// Counts over a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -26,30 +25,25 @@ pub struct CandidatesSummary {
     pub problems: u64,
 }
 
-impl CandidatesSummary {
-    pub(super) fn count(&mut self, found: &RequestCandidates) {
-        self.records += 1;
-        self.arguments += found.arguments.len() as u64;
-        self.empty += found.arguments.iter().filter(|(_, _, candidates)| candidates.is_empty()).count() as u64;
-        self.unknown_calls += found.unknown_calls;
-    }
+/// Result of a record.
+#[derive(Debug)]
+pub(super) enum RecordResult {
+    /// Whether the record needs a plan.
+    Needed(bool),
+    /// Candidates of its arguments.
+    Candidates(RequestCandidates),
 }
 
-impl LineSummary for CandidatesSummary {
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.needed += other.needed;
-        self.arguments += other.arguments;
-        self.empty += other.empty;
-        self.unknown_calls += other.unknown_calls;
-        self.problems += other.problems;
-    }
-
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn problems(&mut self) -> &mut u64 {
-        &mut self.problems
+impl CandidatesSummary {
+    pub(super) fn count(&mut self, result: &RecordResult) {
+        self.records += 1;
+        match result {
+            RecordResult::Needed(is_needed) => self.needed += u64::from(*is_needed),
+            RecordResult::Candidates(found) => {
+                self.arguments += found.arguments.len() as u64;
+                self.empty += found.arguments.iter().filter(|(_, _, candidates)| candidates.is_empty()).count() as u64;
+                self.unknown_calls += found.unknown_calls;
+            }
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Toolsets of a file, with the producers of their arguments.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::CandidatesSummary;
-use crate::input::InputReader;
-use crate::lines::InputLines;
+use super::record::ReadRecord;
+use crate::OfflineError;
+use crate::input::input_name;
+use crate::lines::{InputLines, each_input_line, parse_line};
 use crate::questions::MAX_QUOTED;
-use crate::{OfflineError, Watcher};
 use callwright_common::json::scalar_text;
+use callwright_common::progress::ProgressObserver;
 use callwright_common::text::excerpt;
 use callwright_judge::scanner::Validators;
 use callwright_knowledge::planner::generation::ToolList;
-use callwright_knowledge::planner::producers::{
-    Candidate, Edges, Producers, Request, Segment, ToolShape, documented_fields,
-};
-use callwright_search::embedding::{Embedder, Vector};
+use callwright_knowledge::planner::producers::{Candidate, Edges, Producers, Segment, ToolShape, documented_fields};
+use callwright_search::embedding::Embedder;
 use callwright_types::{Owner, Tool, ToolKind};
 
 /// Inputs of toolsets.
@@ -95,55 +95,48 @@ impl ToolsetTool {
 }
 
 impl PlanToolsets {
-    /// Reads the whole file. Unusable lines and tools are reported to the watcher and counted.
+    /// Reads the whole file. Unusable lines and tools are reported to the observer and counted.
     ///
     /// # Errors
     /// [`OfflineError`] if the file cannot be read or has no toolset, or the embedder fails.
     pub(super) async fn read(
         from: Ingredients<'_>,
-        watcher: &dyn Watcher,
+        observer: &dyn ProgressObserver,
         summary: &mut CandidatesSummary,
     ) -> Result<Self, OfflineError> {
-        let mut lines = InputLines::of(InputReader::open(from.tools)?);
-        let name = lines.name().to_owned();
+        let mut by_id = BTreeMap::new();
+        let read = each_input_line(InputLines::open(from.tools)?, observer, |line, report| {
+            let (id, listed, broken) = match line.text().and_then(read_line) {
+                Ok((id, ..)) if by_id.contains_key(&id) => {
+                    let id = excerpt(&id, MAX_QUOTED);
+                    report(format!(
+                        "the toolset `{id}` is already defined in an earlier line; give each toolset a unique id"
+                    ));
+                    return Ok(());
+                }
+                Ok(read) => read,
+                Err(message) => {
+                    report(message);
+                    return Ok(());
+                }
+            };
+            broken.into_iter().for_each(report);
+            let (listed, repeated) = each_once(listed);
+            summary.repeated += repeated;
+            summary.tools += listed.len() as u64;
+            by_id.insert(id, listed);
+            Ok(())
+        })?;
+        summary.problems += read.problems;
         let mut toolsets = Self::default();
-        watcher.begins(&name, lines.size());
-        while let Some(batch) = lines.next_batch()? {
-            for line in &batch.lines {
-                let mut report = |message: String| {
-                    summary.problems += 1;
-                    watcher.problem(&line.problem(&name, message));
-                };
-                let read = line.text.as_deref().map_err(Clone::clone).and_then(read_line);
-                let (id, listed, broken) = match read {
-                    Ok((id, _, _)) if toolsets.by_id.contains_key(&id) => {
-                        let id = excerpt(&id, MAX_QUOTED);
-                        report(format!(
-                            "the toolset `{id}` is already defined in an earlier line; give each toolset a unique id"
-                        ));
-                        continue;
-                    }
-                    Ok(read) => read,
-                    Err(message) => {
-                        report(message);
-                        continue;
-                    }
-                };
-                broken.into_iter().for_each(&mut report);
-                let (listed, repeated) = each_once(listed);
-                summary.repeated += repeated;
-                summary.tools += listed.len() as u64;
-                let toolset = PlanToolset::of(listed, from).await?;
-                toolsets.by_id.insert(id, toolset);
-            }
-            watcher.advances(batch.consumed, toolsets.by_id.len() as u64);
+        for (id, listed) in by_id {
+            toolsets.by_id.insert(id, PlanToolset::of(listed, from).await?);
         }
-        watcher.ends();
         summary.toolsets = toolsets.by_id.len() as u64;
         if toolsets.by_id.is_empty() {
             let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the file contains no toolset");
             let fix = "give each toolset a line {\"id\", \"tools\": [{\"name\", \"description\", \"parameters\", \"output\"}]}";
-            return Err(OfflineError::Unreadable { file: name, source, fix });
+            return Err(OfflineError::Unreadable { file: input_name(from.tools), source, fix });
         }
         Ok(toolsets)
     }
@@ -200,17 +193,12 @@ impl PlanToolset {
     }
 
     /// Returns the candidates of all arguments of the called tools, or of all tools if the calls are unknown.
-    pub(super) fn candidates(
-        &self,
-        request: &Request,
-        vectors: &[Vector],
-        calls: Option<&[String]>,
-        count: usize,
-    ) -> RequestCandidates {
+    /// Returns the candidates of all arguments, or of those of the called tools if these are known.
+    pub(super) fn candidates(&self, read: &ReadRecord<'_>, count: usize) -> RequestCandidates {
         let mut found = RequestCandidates::default();
-        let mut asked = self.producers.score(request, vectors);
+        let mut asked = self.producers.score(&read.request, &read.vectors);
         let mut tools: Vec<usize> = (0..self.names.len()).collect();
-        if let Some(calls) = calls {
+        if let Some(calls) = &read.record.calls {
             let called: HashSet<&str> = calls.iter().map(String::as_str).collect();
             tools.retain(|at| self.name(*at).is_some_and(|name| called.contains(name)));
             found.unknown_calls = (called.len() - tools.len()) as u64;
@@ -229,9 +217,7 @@ impl PlanToolset {
 
 /// Returns the id of a line, its tools, and the errors of unusable tools.
 fn read_line(text: &str) -> Result<(String, Vec<ToolsetTool>, Vec<String>), String> {
-    let line: ToolsetLine = serde_json::from_str(text).map_err(|error| {
-        format!("the line is not a toolset: {error}; give one object with `id` and `tools` on each line")
-    })?;
+    let line: ToolsetLine = parse_line(text, "a toolset", "one object with `id` and `tools` on each line")?;
     let id =
         line.id.as_ref().and_then(scalar_text).ok_or("there is no `id`; give each toolset a string or a number")?;
     let tools = line.tools.ok_or("there are no `tools`; give a list of them")?;

@@ -72,35 +72,42 @@ pub struct Judgements {
     pub not: u64,
 }
 
-impl Replay {
-    pub(super) fn count(&mut self, record: &TraceRecord, judge: &Judge<'_>) {
-        match record {
-            TraceRecord::Trace(trace) => self.count_trace(trace, judge),
-            TraceRecord::Summary(summary) => self.count_summary(summary, judge),
-        }
-    }
+/// Recorded turn with the answers as judged again, if it holds the bodies that judging requires.
+pub(super) struct JudgedTrace {
+    record: TraceRecord,
+    again: Option<Vec<ReplayedAnswer>>,
+}
 
-    fn count_trace(&mut self, trace: &Trace, judge: &Judge<'_>) {
-        self.count_turn(trace);
-        if let Some(answers) = again(trace, judge) {
-            self.judged.again += 1;
-            self.count_answers(trace, &answers, &judge.policy.limits);
-        } else {
-            self.count_judged(trace, &judge.policy.limits);
+impl JudgedTrace {
+    pub(super) fn new(record: TraceRecord, judge: &Judge<'_>) -> Self {
+        let again = match &record {
+            TraceRecord::Trace(trace) => again(trace, judge),
+            TraceRecord::Summary(_) => None,
+        };
+        Self { record, again }
+    }
+}
+
+impl Replay {
+    pub(super) fn count(&mut self, judged: &JudgedTrace, limits: &Limits) {
+        match (&judged.record, &judged.again) {
+            (TraceRecord::Trace(trace), Some(answers)) => {
+                self.count_turn(trace);
+                self.judged.again += 1;
+                self.count_answers(trace, answers, limits);
+            }
+            (TraceRecord::Trace(trace), None) => self.count_recorded(trace, limits),
+            (TraceRecord::Summary(summary), _) => self.count_summary(summary, limits),
         }
     }
 
     /// Counts a turn with its recorded judgement; `limits` determine how often faults would be sent back.
     pub fn count_recorded(&mut self, trace: &Trace, limits: &Limits) {
         self.count_turn(trace);
-        self.count_judged(trace, limits);
-    }
-
-    fn count_judged(&mut self, trace: &Trace, limits: &Limits) {
         match recorded(trace) {
             Some(answers) => {
                 self.judged.as_recorded += 1;
-                bump(&mut self.policies, &trace.policy, 1);
+                bump(&mut self.policies, &trace.policy);
                 self.count_answers(trace, &answers, limits);
             }
             None => {
@@ -150,11 +157,10 @@ impl Replay {
         }
     }
 
-    fn count_summary(&mut self, summary: &ListedTrace, judge: &Judge<'_>) {
-        bump(&mut self.modes, &summary.mode, 1);
+    fn count_summary(&mut self, summary: &ListedTrace, limits: &Limits) {
+        bump(&mut self.modes, &summary.mode);
         self.judged.by_verdict_alone += 1;
-        bump(&mut self.policies, &summary.policy, 1);
-        let limits = &judge.policy.limits;
+        bump(&mut self.policies, &summary.policy);
         let faulty = match limits.static_feedback > 0 && limits.upstream_requests > 1 {
             true => Fate::SentBack,
             false => Fate::HandedOver,
@@ -170,38 +176,10 @@ impl Replay {
             Verdict::Refused | Verdict::Failed | Verdict::Unguarded => self.turns.unknown += 1,
         }
     }
-
-    /// Adds the counts of another replay.
-    pub(super) fn add(&mut self, other: Self) {
-        self.turns.add(&other.turns);
-        self.calls.add(&other.calls);
-        for (kind, count) in other.repairs {
-            *self.repairs.entry(kind).or_default() += count;
-        }
-        for (code, count) in other.diagnoses {
-            *self.diagnoses.entry(code).or_default() += count;
-        }
-        for (code, count) in other.noted {
-            *self.noted.entry(code).or_default() += count;
-        }
-        self.tools.add(&other.tools);
-        self.models.add(&other.models);
-        self.judged.again += other.judged.again;
-        self.judged.as_recorded += other.judged.as_recorded;
-        self.judged.by_verdict_alone += other.judged.by_verdict_alone;
-        self.judged.not += other.judged.not;
-        other.modes.iter().for_each(|(mode, count)| bump(&mut self.modes, mode, *count));
-        other.policies.iter().for_each(|(policy, count)| bump(&mut self.policies, policy, *count));
-        self.corrected += other.corrected;
-        self.exhausted += other.exhausted;
-        self.answers_to_feedback += other.answers_to_feedback;
-        self.lines += other.lines;
-        self.problems += other.problems;
-    }
 }
 
-fn bump(counts: &mut BTreeMap<String, u64>, name: &str, count: u64) {
+fn bump(counts: &mut BTreeMap<String, u64>, name: &str) {
     let name = excerpt(name, MAX_NAME);
     let name = if counts.len() >= MAX_NAMES && !counts.contains_key(&name) { OTHER.to_owned() } else { name };
-    *counts.entry(name).or_default() += count;
+    *counts.entry(name).or_default() += 1;
 }

@@ -51,13 +51,6 @@ impl Fates {
             Fate::HandedOver => &mut self.handed_over,
         } += 1;
     }
-
-    pub(super) fn add(&mut self, other: &Self) {
-        self.clean += other.clean;
-        self.repaired += other.repaired;
-        self.sent_back += other.sent_back;
-        self.handed_over += other.handed_over;
-    }
 }
 
 /// Numbers of turns by the worst outcome of their calls.
@@ -76,12 +69,6 @@ impl TurnFates {
     /// Returns the total.
     pub fn all(&self) -> u64 {
         self.text + self.calling.all() + self.unknown
-    }
-
-    pub(super) fn add(&mut self, other: &Self) {
-        self.text += other.text;
-        self.calling.add(&other.calling);
-        self.unknown += other.unknown;
     }
 }
 

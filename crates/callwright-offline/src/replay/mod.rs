@@ -15,17 +15,20 @@ mod words;
 
 use std::path::PathBuf;
 
-use super::input::InputReader;
+use super::OfflineError;
 use super::judge::Judge;
-use super::lines::{InputLines, LineBatch, batch_limits};
-use super::{OfflineError, Problem, Watcher};
-use callwright_common::parallel::{cores, in_order};
+use super::lines::{InputLines, LineBatch};
+use super::processing::{ProcessedBatch, process_lines};
+use callwright_common::parallel::cores;
+use callwright_common::progress::ProgressObserver;
 use callwright_policy::Policy;
 use callwright_search::embedding::{Settings, built_in};
 use callwright_search::retrieval::TextVectors;
 
+use counts::JudgedTrace;
 pub use counts::{Judgements, Replay};
 pub use fates::{Fates, TurnFates};
+pub use reading::each_trace;
 pub use rows::{Row, Rows};
 pub use words::{ReplayReport, grouped};
 
@@ -43,42 +46,26 @@ pub struct ReplayJob {
 /// Reads the traces once and counts the outcomes.
 ///
 /// # Errors
-/// [`OfflineError`] if the file cannot be read. Unusable lines are reported to the watcher and counted instead.
-pub fn replay(job: &ReplayJob, watcher: &dyn Watcher) -> Result<Replay, OfflineError> {
-    let lines = InputLines::of(InputReader::open(&job.traces)?);
-    let name = lines.name().to_owned();
-    watcher.begins(&name, lines.size());
+/// [`OfflineError`] if the file cannot be read. Unusable lines are reported to the observer and counted instead.
+pub fn replay(job: &ReplayJob, observer: &dyn ProgressObserver) -> Result<Replay, OfflineError> {
+    let lines = InputLines::open(&job.traces)?;
     // A damaged table is reported where it is configured; names are compared by spelling then.
     let vectors = built_in(&Settings::default()).ok().map(TextVectors::new);
     let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
-    let mut all = Replay::default();
-    let counted: Result<(), OfflineError> = in_order(
-        batch_limits(cores().get()),
-        lines.into_batches(),
-        |_| 0,
-        |batch| batch.map(|batch| count_batch(&judge, &name, &batch)),
-        |counted| {
-            let (of_batch, problems, consumed) = counted?;
-            problems.iter().for_each(|problem| watcher.problem(problem));
-            all.add(of_batch);
-            watcher.advances(consumed, all.turns.all());
-            Ok(())
-        },
-    );
-    watcher.ends();
-    counted?;
-    Ok(all)
-}
-
-fn count_batch(judge: &Judge<'_>, file: &str, batch: &LineBatch) -> (Replay, Vec<Problem>, u64) {
-    let (mut counted, mut problems) = (Replay::default(), Vec::new());
-    for line in &batch.lines {
-        counted.lines += 1;
-        let read = line.text.as_deref().map_err(Clone::clone);
-        if let Err(message) = read.and_then(|text| reading::read(text, |record| counted.count(&record, judge))) {
-            counted.problems += 1;
-            problems.push(line.problem(file, message));
+    let process = |batch: &LineBatch, replayed: &mut ProcessedBatch<'_, JudgedTrace>| {
+        for line in &batch.lines {
+            let judge = |record| replayed.record(JudgedTrace::new(record, &judge));
+            let read = line.text().and_then(|text| reading::read(text, judge));
+            if let Err(message) = read {
+                replayed.problem(line.number, message);
+            }
         }
-    }
-    (counted, problems, batch.consumed)
+        Ok(())
+    };
+    let mut all = Replay::default();
+    let limits = &job.policy.limits;
+    let count = |judged: JudgedTrace| all.count(&judged, limits);
+    let read = process_lines(lines, None, cores().get(), observer, process, count)?;
+    (all.lines, all.problems) = (read.lines, read.problems);
+    Ok(all)
 }

@@ -1,9 +1,14 @@
 //! Records of a line: traces, lists of traces, and pages of the operator API.
 
+use std::path::Path;
+
 use serde::Deserialize;
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
+use crate::OfflineError;
+use crate::lines::{LinesRead, each_line};
+use callwright_common::progress::ProgressObserver;
 use callwright_types::{Trace, Verdict};
 
 /// Record of a turn.
@@ -52,6 +57,24 @@ struct TraceRecordForm<'a> {
 }
 
 const NO_TRACE: &str = "this is not a trace from `GET /admin/traces/{id}`";
+
+/// Calls `take` with every trace of a file. Unusable lines are reported to the observer and counted.
+///
+/// # Errors
+/// [`OfflineError::Unreadable`].
+pub fn each_trace(
+    path: &Path,
+    take: &mut dyn FnMut(&Trace),
+    observer: &dyn ProgressObserver,
+) -> Result<LinesRead, OfflineError> {
+    each_line(path, observer, |_, text| {
+        read(text, |record| {
+            if let TraceRecord::Trace(trace) = record {
+                take(&trace);
+            }
+        })
+    })
+}
 
 /// Calls `each` with every record of a line. Several values on one line are read in sequence, because pages fetched
 /// into one file often lack line breaks.

@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::answers::LineSummary;
 use callwright_search::embedding::Embedder;
-use callwright_search::retrieval::RankedTool;
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -44,24 +42,8 @@ pub struct RetrieveSummary {
 }
 
 impl RetrieveSummary {
-    pub(super) fn count(&mut self, found: &[RankedTool]) {
+    pub(super) fn count(&mut self, is_empty: bool) {
         self.records += 1;
-        self.empty += u64::from(found.is_empty());
-    }
-}
-
-impl LineSummary for RetrieveSummary {
-    fn add(&mut self, other: &Self) {
-        self.records += other.records;
-        self.empty += other.empty;
-        self.problems += other.problems;
-    }
-
-    fn records(&self) -> u64 {
-        self.records
-    }
-
-    fn problems(&mut self) -> &mut u64 {
-        &mut self.problems
+        self.empty += u64::from(is_empty);
     }
 }

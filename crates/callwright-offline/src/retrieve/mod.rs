@@ -6,17 +6,18 @@ mod tools;
 
 use tokio::runtime::Handle;
 
-use super::answers::{AnswerLines, answer_lines};
-use super::input::{InputReader, STANDARD_STREAM};
+use super::OfflineError;
+use super::input::refuse_second_stream;
 use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
-use super::{OfflineError, Watcher};
+use super::processing::{ProcessedBatch, process_lines};
 use callwright_common::parallel::cores;
+use callwright_common::progress::ProgressObserver;
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::ToolQuery;
 
 pub use job::{RetrieveJob, RetrieveSummary};
-use record::{query_of, write};
+use record::{query_of, ranking_line};
 use tools::RetrievalTools;
 
 pub(crate) use tools::tool_index;
@@ -25,18 +26,22 @@ pub(crate) use tools::tool_index;
 ///
 /// # Errors
 /// [`OfflineError`] if a file cannot be read or written, there are no tools, or the embedder fails. Unusable lines are
-/// reported to the watcher and counted in the summary instead.
-pub fn retrieve(job: &RetrieveJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<RetrieveSummary, OfflineError> {
-    if [&job.tools, &job.queries].iter().all(|path| path.as_os_str() == STANDARD_STREAM) {
-        return Err(OfflineError::StandardInputTwice { first: "--tools", second: "--in" });
-    }
+/// reported to the observer and counted in the summary instead.
+pub fn retrieve(
+    job: &RetrieveJob,
+    runtime: &Handle,
+    observer: &dyn ProgressObserver,
+) -> Result<RetrieveSummary, OfflineError> {
+    refuse_second_stream(&[("--tools", Some(&job.tools)), ("--in", Some(&job.queries))])?;
     let mut summary = RetrieveSummary::default();
-    let tools = runtime.block_on(RetrievalTools::read(job, watcher, &mut summary))?;
-    let queries = InputLines::of(InputReader::open(&job.queries)?);
+    let tools = runtime.block_on(RetrievalTools::read(job, observer, &mut summary))?;
+    let queries = InputLines::open(&job.queries)?;
     let output = OutputWriter::create(&job.rankings, &[&job.tools, &job.queries])?;
-    answer_lines(queries, output, cores().get(), &mut summary, watcher, |file, batch, rankings| {
-        rank_batch(&tools, job, runtime, file, batch, rankings)
-    })?;
+    let process =
+        |batch: &LineBatch, rankings: &mut ProcessedBatch<'_, bool>| rank_batch(&tools, job, runtime, batch, rankings);
+    let count = |is_empty| summary.count(is_empty);
+    let read = process_lines(queries, Some(output), cores().get(), observer, process, count)?;
+    summary.problems += read.problems;
     Ok(summary)
 }
 
@@ -45,25 +50,18 @@ fn rank_batch(
     tools: &RetrievalTools,
     job: &RetrieveJob,
     runtime: &Handle,
-    file: &str,
     batch: &LineBatch,
-    rankings: &mut AnswerLines<RetrieveSummary>,
+    rankings: &mut ProcessedBatch<'_, bool>,
 ) -> Result<(), OfflineError> {
-    let mut queries = Vec::new();
-    for line in &batch.lines {
-        match line.text.as_deref().map_err(Clone::clone).and_then(query_of) {
-            Ok(query) => queries.push(query),
-            Err(message) => rankings.problem(line.problem(file, message)),
-        }
-    }
+    let queries: Vec<String> = rankings.parse(batch, query_of).into_iter().map(|(_, query)| query).collect();
     let vectors: Vec<Vector> = match &job.embedder {
         Some(embedder) => runtime.block_on(embedder.embed(queries.clone())).map_err(OfflineError::Unembedded)?,
         None => Vec::new(),
     };
     for (at, query) in queries.iter().enumerate() {
         let found = tools.index().search(&ToolQuery { text: query, vector: vectors.get(at) }, job.count);
-        write(query, &found, tools, job.details, &mut rankings.lines);
-        rankings.summary.count(&found);
+        rankings.write(&ranking_line(query, &found, tools, job.details));
+        rankings.record(found.is_empty());
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::tools::RetrievalTools;
-use callwright_common::json::raw;
+use crate::lines::parse_line;
 use callwright_search::retrieval::RankedTool;
 
 /// Used members of a line; others are ignored.
@@ -14,7 +14,7 @@ struct RetrievalQueryLine {
 
 /// Members of an output line, in order.
 #[derive(Serialize)]
-struct RankingLine<'a> {
+pub(super) struct RankingLine<'a> {
     query: &'a str,
     ranked: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,19 +45,22 @@ struct RankingReason<'a> {
 /// # Errors
 /// The error and its remedy if the line is unusable.
 pub(super) fn query_of(text: &str) -> Result<String, String> {
-    let line: RetrievalQueryLine = serde_json::from_str(text).map_err(|error| unreadable(&error))?;
+    let line: RetrievalQueryLine = parse_line(text, "a query", "an object with `query`")?;
     line.query.ok_or_else(|| "there is no `query`; give the text of a request".to_owned())
 }
 
-/// Appends the ranking for a query.
-pub(super) fn write(query: &str, found: &[RankedTool], tools: &RetrievalTools, details: bool, lines: &mut Vec<u8>) {
-    let line = RankingLine {
+/// Returns the line of the output for a query.
+pub(super) fn ranking_line<'a>(
+    query: &'a str,
+    found: &[RankedTool],
+    tools: &'a RetrievalTools,
+    details: bool,
+) -> RankingLine<'a> {
+    RankingLine {
         query,
         ranked: found.iter().filter_map(|found| tools.name(found.position)).collect(),
         why: details.then(|| found.iter().map(|found| why(found, tools)).collect()),
-    };
-    lines.extend_from_slice(raw(&line).get().as_bytes());
-    lines.push(b'\n');
+    }
 }
 
 fn why<'a>(found: &RankedTool, tools: &'a RetrievalTools) -> RankingReason<'a> {
@@ -71,12 +74,5 @@ fn why<'a>(found: &RankedTool, tools: &'a RetrievalTools) -> RankingReason<'a> {
         closest: closest.map(|closest| closest.cosine),
         pattern,
         margin: found.why.margin,
-    }
-}
-
-fn unreadable(error: &serde_json::Error) -> String {
-    match error.classify() {
-        serde_json::error::Category::Data => format!("the line is not a query: {error}; give an object with `query`"),
-        _ => format!("the line is not valid JSON: {error}; give one object on each line"),
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::job::{RetrieveJob, RetrieveSummary};
-use crate::{ListedTool, ListedTools, OfflineError, Watcher};
+use crate::{ListedTool, ListedTools, OfflineError};
+use callwright_common::progress::ProgressObserver;
 use callwright_knowledge::representation::{Ranking, Representations};
 use callwright_search::embedding::Embedder;
 use callwright_search::retrieval::{
@@ -18,21 +19,21 @@ pub(super) struct RetrievalTools {
 }
 
 impl RetrievalTools {
-    /// Reads the tools and their learned representations, and indexes both. Unusable lines are reported to the watcher
+    /// Reads the tools and their learned representations, and indexes both. Unusable lines are reported to the observer
     /// and counted.
     ///
     /// # Errors
     /// [`OfflineError`] if a file cannot be read, there is no tool, or the embedder fails.
     pub(super) async fn read(
         job: &RetrieveJob,
-        watcher: &dyn Watcher,
+        observer: &dyn ProgressObserver,
         summary: &mut RetrieveSummary,
     ) -> Result<Self, OfflineError> {
         let learned = match &job.representations {
             Some(directory) => Representations::from_directory(directory).map_err(OfflineError::Representations)?,
             None => Representations::default(),
         };
-        let listed = ListedTools::read(&job.tools, watcher)?;
+        let listed = ListedTools::read(&job.tools, observer)?;
         summary.problems += listed.problems;
         let mut texts: Vec<ToolText> = listed.tools.into_iter().map(text).collect();
         for text in &mut texts {

@@ -10,13 +10,15 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::answers::answer_lines;
-use super::input::{InputReader, STANDARD_STREAM};
-use super::lines::InputLines;
+use super::OfflineError;
+use super::input::refuse_second_stream;
+use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
+use super::processing::{ProcessedBatch, process_lines};
 use super::questions::QuestionIndex;
-use super::{OfflineError, Watcher};
 use callwright_common::parallel::cores;
+use callwright_common::progress::ProgressObserver;
+use callwright_judge::repair::JudgedMessage;
 use callwright_policy::Policy;
 use callwright_search::embedding::Embedder;
 use callwright_search::retrieval::TextVectors;
@@ -47,17 +49,15 @@ pub struct ScanJob {
 /// Judges every line of the answers and writes one output line for each usable one, in order.
 ///
 /// # Errors
-/// [`OfflineError`] if a file cannot be read or written. Unusable lines are reported to the watcher and counted in the
+/// [`OfflineError`] if a file cannot be read or written. Unusable lines are reported to the observer and counted in the
 /// summary instead.
-pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<ScanSummary, OfflineError> {
-    if job.answers.as_os_str() == STANDARD_STREAM && job.tools.as_ref() == Some(&job.answers) {
-        return Err(OfflineError::StandardInputTwice { first: "the tools", second: "the answers" });
-    }
+pub fn scan(job: &ScanJob, runtime: &Handle, observer: &dyn ProgressObserver) -> Result<ScanSummary, OfflineError> {
+    refuse_second_stream(&[("the tools", job.tools.as_deref()), ("the answers", Some(&job.answers))])?;
     let mut summary = ScanSummary::default();
-    let answers = InputLines::of(InputReader::open(&job.answers)?);
+    let answers = InputLines::open(&job.answers)?;
     let questions = match &job.tools {
         Some(tools) => {
-            let (questions, problems) = QuestionIndex::index(tools, watcher)?;
+            let (questions, problems) = QuestionIndex::index(tools, observer)?;
             summary.problems += problems;
             Some(questions)
         }
@@ -67,15 +67,15 @@ pub fn scan(job: &ScanJob, runtime: &Handle, watcher: &dyn Watcher) -> Result<Sc
     let output = OutputWriter::create(&job.verdicts, &inputs)?;
     let vectors = job.embedder.clone().map(|embedder| TextVectors::waiting(embedder, runtime.clone()));
     let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
-    answer_lines(answers, output, cores().get(), &mut summary, watcher, |file, batch, verdicts| {
-        for line in &batch.lines {
-            let read = line.text.as_deref().map_err(Clone::clone);
-            match read.and_then(|text| judge_line(text, &judge, questions.as_ref(), &mut verdicts.lines)) {
-                Ok(message) => verdicts.summary.count(&message),
-                Err(message) => verdicts.problem(line.problem(file, message)),
-            }
+    let process = |batch: &LineBatch, verdicts: &mut ProcessedBatch<'_, JudgedMessage>| {
+        for (_, (verdict, judged)) in verdicts.parse(batch, |text| judge_line(text, &judge, questions.as_ref())) {
+            verdicts.write(&verdict);
+            verdicts.record(judged);
         }
         Ok(())
-    })?;
+    };
+    let count = |judged: JudgedMessage| summary.count(&judged);
+    let read = process_lines(answers, Some(output), cores().get(), observer, process, count)?;
+    summary.problems += read.problems;
     Ok(summary)
 }

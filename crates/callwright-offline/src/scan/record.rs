@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use super::verdict_line::write_verdict;
+use serde_json::value::RawValue;
+
+use super::verdict_line::verdict_line;
 use crate::judge::Judge;
 use crate::questions::{MAX_QUOTED, QuestionIndex};
 use crate::tool_sets::{NO_TOOLS, OfferedToolSet, ToolSetKey};
@@ -10,24 +12,22 @@ use callwright_common::text::excerpt;
 use callwright_judge::repair::JudgedMessage;
 use callwright_openai::{RecordedAnswer, name_of};
 
-/// Judges a line and appends its verdict.
+/// Judges a line. Returns the line of the output and the judgement.
 ///
 /// # Errors
-/// The error and its remedy if the line is unusable; nothing is appended then.
+/// The error and its remedy if the line is unusable.
 pub(super) fn judge_line(
     text: &str,
     judge: &Judge<'_>,
     questions: Option<&QuestionIndex>,
-    verdicts: &mut Vec<u8>,
-) -> Result<JudgedMessage, String> {
+) -> Result<(Box<RawValue>, JudgedMessage), String> {
     let answer = RecordedAnswer::parse(text).map_err(|error| error.message)?;
     let id = answer.member("id").filter(|id| name_of(id).is_some());
     let id = id.ok_or("there is no `id`; give each line a string or a number that its verdict can repeat")?;
     let message = answer.message().map_err(|error| error.message)?;
     let offered = offered(&answer, judge, questions)?;
     let judged = judge.message(&message, answer.is_cut_off(), &answer, &offered);
-    write_verdict(id, &judged, verdicts);
-    Ok(judged)
+    Ok((verdict_line(id, &judged), judged))
 }
 
 /// Returns the offered tools: the line's own, or those of its question.

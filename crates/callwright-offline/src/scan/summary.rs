@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::answers::LineSummary;
 use callwright_judge::repair::JudgedMessage;
 use callwright_types::{FaultCode, RepairKind, Verdict};
 
@@ -46,30 +45,5 @@ impl ScanSummary {
         for repair in message.calls.iter().flat_map(|call| &call.repairs) {
             *self.repairs.entry(RepairKind::label(repair.kind)).or_default() += 1;
         }
-    }
-}
-
-impl LineSummary for ScanSummary {
-    fn add(&mut self, other: &Self) {
-        add_all(&mut self.verdicts, &other.verdicts);
-        add_all(&mut self.codes, &other.codes);
-        add_all(&mut self.noted, &other.noted);
-        add_all(&mut self.repairs, &other.repairs);
-        self.calls += other.calls;
-        self.problems += other.problems;
-    }
-
-    fn records(&self) -> u64 {
-        Self::records(self)
-    }
-
-    fn problems(&mut self) -> &mut u64 {
-        &mut self.problems
-    }
-}
-
-fn add_all<K: Ord + Copy>(counts: &mut BTreeMap<K, u64>, others: &BTreeMap<K, u64>) {
-    for (key, count) in others {
-        *counts.entry(*key).or_default() += count;
     }
 }

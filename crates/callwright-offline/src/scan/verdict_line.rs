@@ -49,9 +49,9 @@ impl<'a> VerdictFinding<'a> {
     }
 }
 
-/// Appends the line of the answer with this id.
-pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut Vec<u8>) {
-    let line = VerdictLine {
+/// Returns the line of the output for the answer with this id.
+pub(super) fn verdict_line(id: &RawValue, judged: &JudgedMessage) -> Box<RawValue> {
+    raw(&VerdictLine {
         id,
         verdict: judged.verdict(),
         calls: judged
@@ -62,9 +62,7 @@ pub(super) fn write_verdict(id: &RawValue, judged: &JudgedMessage, lines: &mut V
         diagnoses: judged.diagnoses().map(VerdictFinding::of).collect(),
         advice: judged.advice().map(VerdictFinding::of).collect(),
         actions: actions(judged),
-    };
-    lines.extend_from_slice(raw(&line).get().as_bytes());
-    lines.push(b'\n');
+    })
 }
 
 /// Returns the arguments as an object with numbers as written, or as a string if their text is not an object.

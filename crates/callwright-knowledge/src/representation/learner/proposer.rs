@@ -3,8 +3,8 @@
 use std::fmt;
 
 use futures_util::future::BoxFuture;
+use serde::Serialize;
 
-use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
 /// Proposes patterns for one tool from the samples that its present representation gets wrong. The learner keeps
@@ -35,9 +35,6 @@ pub trait Proposer: fmt::Debug + Send + Sync {
     /// # Errors
     /// The same as [`Proposer::add`].
     fn edit<'a>(&'a self, edition: Edition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>>;
-
-    /// Returns the cost of requests to models so far.
-    fn cost(&self) -> Cost;
 }
 
 /// Input of an addition.
@@ -68,8 +65,8 @@ pub struct Edition<'a> {
     pub wrong: &'a [&'a str],
 }
 
-/// Failed proposal.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+/// Failed proposal or selection.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, thiserror::Error)]
 #[error("{tool}: {reason}")]
 pub struct ProposeError {
     /// Name of the tool.

@@ -1,5 +1,8 @@
 //! Result of a run of the learner.
 
+use serde::Serialize;
+
+use super::ProposeError;
 use super::classifier::LearnedClassifier;
 use callwright_search::retrieval::Fusion;
 use callwright_types::representation::Pattern;
@@ -17,6 +20,8 @@ pub struct LearnResult {
     pub confusions: Vec<Confusion>,
     /// Classifier beside the patterns, if it finds more right tools on samples that it was not trained on.
     pub classifier: Option<LearnedClassifier>,
+    /// Failures of proposer and selector, in the order of the tools' names.
+    pub failures: Vec<ProposeError>,
     /// Share of the samples used for validation; 1 with cross-validation.
     pub validation_share: f64,
 }
@@ -44,7 +49,7 @@ pub struct LearnedPattern {
 }
 
 /// Point of the learning curve.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LearningPoint {
     /// Iteration; 0 is before the first.
     pub iteration: usize,
@@ -55,9 +60,10 @@ pub struct LearningPoint {
 }
 
 /// Confusion of two tools.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Confusion {
     /// Right tool of the samples.
+    #[serde(rename = "wanted")]
     pub expected: String,
     /// Selected tool.
     pub selected: String,

@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::ModelSettings;
+use super::answer_cache::CachingModel;
 use crate::prompt::CostCounter;
 use callwright_common::text::{one_line, shortened};
 use callwright_openai::Role;
 use callwright_types::Cost;
 pub(super) use callwright_upstream::Answered;
-use callwright_upstream::{Manner, Patience, TextModel, Upstream};
+use callwright_upstream::{Manner, Patience, TextModel, TextSource, Upstream};
 
 /// Temperature 0 for reproducible answers.
 const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
@@ -19,10 +20,11 @@ const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests:
 /// Maximum number of characters of a model's text that a message quotes.
 const QUOTED_CHARS: usize = 160;
 
-/// Model of an upstream with the accumulated cost.
+/// Model of an upstream with its answers and the accumulated cost. Equal requests are sent once.
 #[derive(Debug)]
 pub struct LearnerModel {
-    model: TextModel,
+    model: CachingModel,
+    name: String,
     pub(super) settings: ModelSettings,
     cost: CostCounter,
 }
@@ -32,7 +34,12 @@ impl LearnerModel {
     pub fn new(upstream: Arc<Upstream>, name: &str, settings: ModelSettings) -> Self {
         let max_wait = Duration::from_secs(settings.max_wait_seconds);
         Self {
-            model: TextModel::new(upstream, name, Patience { tries: settings.tries, max_wait }),
+            model: CachingModel::new(Arc::new(TextModel::new(
+                upstream,
+                name,
+                Patience { tries: settings.tries, max_wait },
+            ))),
+            name: name.to_owned(),
             settings,
             cost: CostCounter::default(),
         }
@@ -40,12 +47,17 @@ impl LearnerModel {
 
     /// Returns its name.
     pub fn name(&self) -> &str {
-        self.model.name()
+        &self.name
     }
 
     /// Returns its settings.
     pub fn settings(&self) -> &ModelSettings {
         &self.settings
+    }
+
+    /// Returns the answers so far, for a run that continues this one, and takes those of an earlier run.
+    pub fn cache(&self) -> &CachingModel {
+        &self.model
     }
 
     /// Returns the cost so far, as counted by the provider.

@@ -5,6 +5,7 @@
 
 mod accept;
 mod answer;
+mod answer_cache;
 mod client;
 mod estimate;
 mod prompts;
@@ -12,10 +13,11 @@ mod proposer;
 mod selector;
 mod settings;
 
+pub use answer_cache::{AnswerCache, CachingModel};
 pub use client::LearnerModel;
 pub use estimate::Estimate;
 pub use proposer::LlmProposer;
-pub use selector::LlmSelector;
+pub use selector::{Candidate, LlmSelector};
 pub use settings::ModelSettings;
 
 #[cfg(test)]

@@ -4,8 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::ModelSettings;
+use super::selector::Candidate;
 use crate::prompt::{Messages, messages, object};
-use crate::representation::{Addition, Candidate, Edition};
+use crate::representation::{Addition, Edition};
 use callwright_common::text::shortened;
 use callwright_types::representation::Pattern;
 

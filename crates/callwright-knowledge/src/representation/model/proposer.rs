@@ -14,7 +14,6 @@ use crate::prompt::{Messages, form};
 use crate::representation::{Addition, Edition, ProposeError, Proposer};
 use callwright_common::text::beginning;
 use callwright_openai::Role;
-use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
 /// Maximum number of characters of a faulty answer that are sent back to the model.
@@ -100,10 +99,6 @@ impl Proposer for LlmProposer {
             let messages = prompts::edition(&edition, settings);
             self.propose(edition.tool, messages, |answer| acceptance.edited(answer, edition.patterns)).await
         })
-    }
-
-    fn cost(&self) -> Cost {
-        self.model.cost()
     }
 }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
@@ -26,21 +28,23 @@ async fn add(
     room: usize,
 ) -> ProposalOutcome<Vec<Pattern>> {
     let scripted = ScriptedModel::answering(script).await;
-    let proposer = LlmProposer::new(scripted.model());
+    let model = scripted.model();
+    let proposer = LlmProposer::new(Arc::clone(&model));
     let addition =
         Addition { tool: "lost_card", description: "Blocks cards.", patterns: present, missed: &MISSED, room };
     let result = proposer.add(addition).await;
-    ProposalOutcome { result, cost: proposer.cost(), scripted }
+    ProposalOutcome { result, cost: model.cost(), scripted }
 }
 
 async fn edit(script: impl IntoIterator<Item = Scripted>) -> ProposalOutcome<Vec<Pattern>> {
     let scripted = ScriptedModel::answering(script).await;
-    let proposer = LlmProposer::new(scripted.model());
+    let model = scripted.model();
+    let proposer = LlmProposer::new(Arc::clone(&model));
     let patterns = [pattern("Lost cards.", &["lost my card"]), pattern("Stolen cards.", &["stole my card"])];
     let wrong = ["when will my new card arrive at home"];
     let edition = Edition { tool: "lost_card", description: "Blocks cards.", patterns: &patterns, wrong: &wrong };
     let result = proposer.edit(edition).await;
-    ProposalOutcome { result, cost: proposer.cost(), scripted }
+    ProposalOutcome { result, cost: model.cost(), scripted }
 }
 
 fn list(items: &[(&str, &[&str])]) -> Scripted {
@@ -244,13 +248,14 @@ async fn models_with_a_fixed_temperature_receive_none() {
 #[tokio::test]
 async fn rejected_keys_are_not_retried_for_every_tool() {
     let scripted = ScriptedModel::answering([error(401, "Incorrect API key provided: sk-secret"), good()]).await;
-    let proposer = LlmProposer::new(scripted.model());
+    let model = scripted.model();
+    let proposer = LlmProposer::new(Arc::clone(&model));
     let addition = Addition { tool: "t", description: "", patterns: &[], missed: &MISSED, room: 12 };
     for _ in 0..2 {
         let reason = proposer.add(addition).await.unwrap_err().reason;
         assert!(reason.contains("status 401; check its `api_key`") && !reason.contains("sk-secret"), "{reason}");
     }
-    assert_eq!(proposer.cost().requests, 1);
+    assert_eq!(model.cost().requests, 1);
 }
 
 #[tokio::test]

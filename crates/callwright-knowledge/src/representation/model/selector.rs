@@ -1,60 +1,64 @@
 //! Selector that uses a language model.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use futures_util::future::BoxFuture;
-use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 use super::LearnerModel;
 use super::client::quoted;
 use super::prompts::{letter, letter_form, selection};
 use super::proposer::converse;
-use crate::representation::{Candidate, ProposeError, Selector};
-use callwright_common::digest::add_part;
+use crate::representation::ProposeError;
 use callwright_judge::repair::answers::read_choice;
-use callwright_types::Cost;
-
-/// Maximum number of cached choices, enough for many runs over all samples.
-const MAX_CACHED: usize = 200_000;
 
 /// Number of letters.
 const MAX_CANDIDATES: usize = 26;
 
-/// Lets a model choose among the best tools by letter. Equal inputs are requested once.
+/// Tool that the selector may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// Name of the tool.
+    pub name: &'a str,
+    /// Description, with patterns.
+    pub description: &'a str,
+}
+
+/// Lets a model choose among the best tools by letter.
 #[derive(Debug)]
 pub struct LlmSelector {
     model: Arc<LearnerModel>,
     candidates: usize,
-    cached: Mutex<HashMap<[u8; 32], usize>>,
 }
 
 impl LlmSelector {
     /// Creates a selector with this model among this number of tools, at most 26 (paper: 5).
     pub fn new(model: Arc<LearnerModel>, candidates: usize) -> Self {
-        Self { model, candidates: candidates.clamp(1, MAX_CANDIDATES), cached: Mutex::default() }
+        Self { model, candidates: candidates.clamp(1, MAX_CANDIDATES) }
     }
 
-    fn cached(&self, question: &[u8; 32]) -> Option<usize> {
-        self.cached.lock().unwrap_or_else(PoisonError::into_inner).get(question).copied()
+    /// Returns the name of the model.
+    pub fn name(&self) -> &str {
+        self.model.name()
     }
 
-    fn cache(&self, question: [u8; 32], choice: usize) {
-        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
-        if cached.len() < MAX_CACHED {
-            cached.insert(question, choice);
-        }
+    /// Returns the number of tools among which it selects.
+    pub fn candidates(&self) -> usize {
+        self.candidates
     }
-}
 
-fn digest(query: &str, candidates: &[Candidate<'_>]) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    add_part(&mut hash, query.as_bytes());
-    for candidate in candidates {
-        add_part(&mut hash, candidate.name.as_bytes());
-        add_part(&mut hash, candidate.description.as_bytes());
+    /// Returns the position of the tool that serves the query.
+    ///
+    /// # Errors
+    /// [`ProposeError`]: the learner reports it and takes the first tool.
+    pub async fn select(&self, query: &str, candidates: &[Candidate<'_>]) -> Result<usize, ProposeError> {
+        let candidates = candidates.get(..self.candidates).unwrap_or(candidates);
+        let first = match candidates {
+            [first, _, ..] => first.name,
+            _ => return Ok(0),
+        };
+        let messages = selection(query, candidates, &self.model.settings);
+        let form = letter_form(candidates.len());
+        let chosen = converse(&self.model, messages, &form, |answer| parse_letter(answer, candidates)).await;
+        chosen.map_err(|reason| ProposeError { tool: first.to_owned(), reason })
     }
-    hash.finalize().into()
 }
 
 /// Returns the position of the candidate that an answer names, by its letter or its name.
@@ -66,44 +70,6 @@ fn parse_letter(answer: &str, candidates: &[Candidate<'_>]) -> Result<usize, Str
     read_choice(answer, &names).ok_or_else(|| {
         format!("it is no letter from A to {}: {}", letter(candidates.len().saturating_sub(1)), quoted(answer))
     })
-}
-
-impl Selector for LlmSelector {
-    fn name(&self) -> &str {
-        self.model.name()
-    }
-
-    fn candidates(&self) -> usize {
-        self.candidates
-    }
-
-    fn select<'a>(
-        &'a self,
-        query: &'a str,
-        candidates: &'a [Candidate<'a>],
-    ) -> BoxFuture<'a, Result<usize, ProposeError>> {
-        Box::pin(async move {
-            let candidates = candidates.get(..self.candidates).unwrap_or(candidates);
-            if candidates.len() < 2 {
-                return Ok(0);
-            }
-            let question = digest(query, candidates);
-            if let Some(choice) = self.cached(&question) {
-                return Ok(choice);
-            }
-            let messages = selection(query, candidates, &self.model.settings);
-            let form = letter_form(candidates.len());
-            let chosen = converse(&self.model, messages, &form, |answer| parse_letter(answer, candidates)).await;
-            let first = candidates.first().map_or("", |candidate| candidate.name);
-            let choice = chosen.map_err(|reason| ProposeError { tool: first.to_owned(), reason })?;
-            self.cache(question, choice);
-            Ok(choice)
-        })
-    }
-
-    fn cost(&self) -> Cost {
-        self.model.cost()
-    }
 }
 
 #[cfg(test)]
@@ -148,7 +114,7 @@ mod tests {
         let candidates = ["a", "b", "c"].map(|name| Candidate { name, description: "does it" });
         assert_eq!(selector.select("do b", &candidates).await, Ok(1));
         assert_eq!(selector.select("do b", &candidates).await, Ok(1));
-        assert_eq!(selector.cost().requests, 2, "one request and one repair");
+        assert_eq!(selector.model.cost().requests, 2, "one request and one repair");
         assert!(!scripted.requests()[0].contains("\\\"c\\\""), "only the best are shown");
         let schema = &scripted.body(0)["response_format"]["json_schema"]["schema"];
         assert_eq!(schema["properties"]["letter"]["enum"], serde_json::json!(["A", "B"]));

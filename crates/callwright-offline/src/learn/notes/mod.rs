@@ -1,12 +1,9 @@
 //! Lessons from labelled questions: the training stage, and the test stage with its variants (ExpNote, sections 3.1 and
 //! 4.2).
 
-mod caching;
-mod cases;
-mod guide;
-mod lessons;
+mod inputs;
 mod report;
 mod run;
 
 pub use report::{NotesReport, Variant, VariantReport};
-pub use run::{NotesFiles, NotesRun, NotesWatcher, learn_notes};
+pub use run::{NotesFiles, NotesRun, learn_notes};

@@ -8,20 +8,19 @@ use futures_util::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::caching::{AnswerCache, CachingModel};
-use super::cases::{self, TrainingCase};
-use super::guide;
-use super::lessons;
+use super::inputs::{NotesInputs, TrainingCase, write_lessons};
 use super::report::{NotesReport, Variant, VariantReport};
+use crate::OfflineError;
 use crate::input::STANDARD_STREAM;
 use crate::learn::state::{Inputs, StateFile};
 use crate::output::refuse_input;
-use crate::{OfflineError, Watcher};
-use callwright_knowledge::experience::prompts::{PromptNote, TaskGuide};
+use callwright_common::progress::{ProgressObserver, StepLength};
+use callwright_knowledge::experience::prompts::PromptNote;
 use callwright_knowledge::experience::{
     LessonStore, NoteTaker, RecallQuery, Settings, StoredLesson, TrainingResult, is_right, learn as learn_draft,
 };
 use callwright_knowledge::memory::{LearnOutcome, MemoryChange};
+use callwright_knowledge::representation::{AnswerCache, CachingModel};
 use callwright_types::memory::{Author, Backing};
 use callwright_types::{Cost, Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
 use callwright_upstream::TextSource;
@@ -71,15 +70,6 @@ pub struct NotesRun {
     pub resume: bool,
 }
 
-/// Receives the progress of a run.
-pub trait NotesWatcher: Watcher {
-    /// Begins a stage with `cases` questions: `training`, or the name of a variant.
-    fn stage(&self, name: &str, cases: usize);
-
-    /// Completes a question of the stage.
-    fn case_done(&self);
-}
-
 /// State of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct NotesState {
@@ -95,22 +85,23 @@ struct NotesState {
 pub async fn learn_notes(
     files: &NotesFiles,
     run: &NotesRun,
-    watcher: &dyn NotesWatcher,
+    observer: &dyn ProgressObserver,
 ) -> Result<NotesReport, OfflineError> {
     let inputs = [&files.train, &files.test, &files.notes, &files.instructions, &files.demonstrations];
     let inputs: Vec<&Path> = inputs.into_iter().flatten().map(PathBuf::as_path).collect();
     // Checked before the first model request.
     files.out.as_ref().map_or(Ok(()), |out| refuse_input(out, &inputs))?;
-    let read = NotesInputs::all(files, watcher)?;
+    let read = NotesInputs::read(files, observer)?;
     let state = state_file(files, run, &read);
     let kept = match &state {
         Some(file) => file.begin_or_resume::<NotesState>(run.resume)?,
         None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
     };
-    let model = Arc::new(CachingModel::new(Arc::clone(&run.model), kept.state.answers));
+    let model = Arc::new(CachingModel::new(Arc::clone(&run.model)));
+    model.restore(kept.state.answers);
     let note_taker = NoteTaker::new(Arc::<CachingModel>::clone(&model), run.settings).with_guide(read.guide.clone());
-    let school = NotesTrainer { run, watcher, note_taker, model, state, date: kept.date, spent: kept.state.spent };
-    let mut report = NotesReport { problems: read.problems, lines: read.lines, ..NotesReport::default() };
+    let school = NotesTrainer { run, observer, note_taker, model, state, date: kept.date, spent: kept.state.spent };
+    let mut report = NotesReport { problems: read.read.problems, lines: read.read.lines, ..NotesReport::default() };
     let mut lesson_store = LessonStore::new(read.lessons.iter().cloned().map(StoredLesson::from), run.settings);
     if !read.train.is_empty() {
         let trained = school.train(&read.train).await?;
@@ -121,7 +112,7 @@ pub async fn learn_notes(
     let lessons = lesson_store.in_scope(&run.scope);
     report.count(lessons.iter().map(AsRef::as_ref));
     if let Some(out) = &files.out {
-        lessons::write(out, &inputs, lessons.iter().map(AsRef::as_ref))?;
+        write_lessons(out, &inputs, lessons.iter().map(AsRef::as_ref))?;
     }
     if !read.test.is_empty() {
         report.tested = read.test.len();
@@ -130,57 +121,6 @@ pub async fn learn_notes(
     report.cost = school.cost();
     school.state.as_ref().map_or(Ok(()), StateFile::remove)?;
     Ok(report)
-}
-
-/// Inputs of a run.
-#[derive(Debug, Default)]
-struct NotesInputs {
-    train: Vec<TrainingCase>,
-    test: Vec<TrainingCase>,
-    lessons: Vec<Lesson>,
-    guide: TaskGuide,
-    problems: u64,
-    lines: u64,
-}
-
-impl NotesInputs {
-    fn all(files: &NotesFiles, watcher: &dyn NotesWatcher) -> Result<Self, OfflineError> {
-        let NotesFiles { train, test, notes, instructions, demonstrations, .. } = files;
-        if train.is_none() && (test.is_none() || notes.is_none()) {
-            return Err(OfflineError::NothingToDo);
-        }
-        let given = [("--train", train), ("--test", test), ("--notes", notes), ("--demonstrations", demonstrations)];
-        let mut streams =
-            given.into_iter().filter(|(_, path)| path.as_ref().is_some_and(|path| path.as_os_str() == STANDARD_STREAM));
-        if let (Some((first, _)), Some((second, _))) = (streams.next(), streams.next()) {
-            return Err(OfflineError::StandardInputTwice { first, second });
-        }
-        let mut read = Self::default();
-        for (path, cases) in [(train, &mut read.train), (test, &mut read.test)] {
-            if let Some(path) = path {
-                let (found, counted) = cases::read(path, watcher)?;
-                *cases = found;
-                read.problems += counted.problems;
-                read.lines += counted.lines;
-            }
-        }
-        if let Some(path) = notes {
-            let (found, counted) = lessons::read(path, watcher)?;
-            read.lessons = found;
-            read.problems += counted.problems;
-            read.lines += counted.lines;
-        }
-        if let Some(path) = instructions {
-            read.guide.instructions = guide::instructions(path)?;
-        }
-        if let Some(path) = demonstrations {
-            let (found, counted) = guide::demonstrations(path, watcher)?;
-            read.guide.demonstrations = found;
-            read.problems += counted.problems;
-            read.lines += counted.lines;
-        }
-        Ok(read)
-    }
 }
 
 /// Returns the state file, next to the output file of the lessons; `None` without an output file.
@@ -247,7 +187,7 @@ fn learned(
 /// Model, progress, and state of a run.
 struct NotesTrainer<'a> {
     run: &'a NotesRun,
-    watcher: &'a dyn NotesWatcher,
+    observer: &'a dyn ProgressObserver,
     note_taker: NoteTaker,
     model: Arc<CachingModel>,
     state: Option<StateFile>,
@@ -274,11 +214,10 @@ impl NotesTrainer<'_> {
         cases: &'c [TrainingCase],
         work: impl AsyncFn(&'c TrainingCase) -> Result<T, String>,
     ) -> Result<Vec<T>, OfflineError> {
-        self.watcher.stage(stage, cases.len());
+        self.observer.begins(&format!("{stage}, questions"), StepLength::Items(cases.len()));
         let mut done = Vec::with_capacity(cases.len());
         let mut results = std::pin::pin!(stream::iter(cases).map(|case| work(case)).buffered(self.run.jobs.max(1)));
         while let Some(result) = results.next().await {
-            self.watcher.case_done();
             match result {
                 Ok(result) => done.push(result),
                 Err(reason) => {
@@ -287,11 +226,12 @@ impl NotesTrainer<'_> {
                     return Err(OfflineError::Unanswered { reason, kept });
                 }
             }
+            self.observer.advances(done.len() as u64, done.len() as u64);
             if done.len() % SAVED_AFTER == 0 {
                 self.save()?;
             }
         }
-        self.watcher.ends();
+        self.observer.ends();
         Ok(done)
     }
 

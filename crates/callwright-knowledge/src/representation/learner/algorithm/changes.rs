@@ -42,7 +42,7 @@ impl Learner<'_> {
     /// ends because no unused samples remain. `None` if the condition does not hold, the change is not confirmed, or it
     /// would cost requests to a model.
     pub(super) async fn add_from_all(&mut self) -> Result<Option<f64>, LearnError> {
-        let is_free = !self.components.proposer.uses_model() && self.components.selector.candidates() <= 1;
+        let is_free = !self.components.proposer.uses_model() && self.components.candidates() <= 1;
         if !is_free || self.samples.queries.len() >= self.settings.cross_below {
             return Ok(None);
         }
@@ -194,7 +194,7 @@ impl Learner<'_> {
     /// Returns macro-F1 with one tool changed. If it is an improvement, the board keeps the change.
     pub(super) async fn trial(&mut self, tool: usize, with: &SampleSimilarities, board: &mut ScoreBoard) -> f64 {
         let scores = with.scores(0, board.samples());
-        if self.components.selector.candidates() <= 1 {
+        if self.components.candidates() <= 1 {
             let f1 = board.trial(tool, &scores);
             if f1 > board.macro_f1() + self.settings.threshold {
                 board.set_scores(tool, &scores);

@@ -42,18 +42,12 @@ impl Learner<'_> {
                 self.hold_out(&model, board, &held_out, &mut rows);
             }
         }
-        let Some(choice) = choose(&rows) else { return Ok(None) };
+        let Some((weights, effect)) = choose(&rows) else { return Ok(None) };
         let all = TrainingPart {
             samples: (0..self.samples.queries.len()).collect(),
             without_tool: (0..self.without_tool.queries.len()).collect(),
         };
-        Ok(self.trained(&all)?.map(|model| LearnedClassifier {
-            model,
-            weights: choice.weights,
-            before: choice.before,
-            after: choice.after,
-            no_tool: choice.no_tool,
-        }))
+        Ok(self.trained(&all)?.map(|model| LearnedClassifier { model, weights, effect }))
     }
 
     /// Trains on a part of the samples.

@@ -9,14 +9,16 @@ mod selection;
 mod tests;
 mod tuning;
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::board::ScoreBoard;
 use super::result::{LearnResult, LearnedPattern, LearnedTool, LearningPoint};
 use super::samples::{Sample, SampleSplit};
 use super::similarities::{SampleQueries, SampleSimilarities};
-use super::{LearnError, LearnSettings, ProposeError, Proposer, Selector};
+use super::{LearnError, LearnSettings, ProposeError, Proposer};
+use crate::representation::LlmSelector;
+use callwright_common::progress::ProgressObserver;
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{Fusion, ToolText};
 
@@ -27,40 +29,27 @@ pub struct LearnerComponents {
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Proposer of patterns.
     pub proposer: Arc<dyn Proposer>,
-    /// Selector among the retrieved tools.
-    pub selector: Arc<dyn Selector>,
+    /// Selector among the retrieved tools; `None`: the first is taken.
+    pub selector: Option<Arc<LlmSelector>>,
 }
 
-/// Observer of a run.
-pub trait LearnWatcher: Sync {
-    /// Called before proposals are requested for `tools` tools in this iteration.
-    fn begins(&self, iteration: usize, tools: usize);
-
-    /// Called when the proposal for one more tool is complete.
-    fn advances(&self);
-
-    /// Called when a proposer or selector failed.
-    fn problem(&self, problem: &ProposeError);
+impl LearnerComponents {
+    /// Returns the number of tools that the selector chooses from; 1 without a selector.
+    fn candidates(&self) -> usize {
+        self.selector.as_ref().map_or(1, |selector| selector.candidates())
+    }
 }
 
-/// Observer that ignores all events.
-#[derive(Debug)]
-struct SilentWatcher;
-
-impl LearnWatcher for SilentWatcher {
-    fn begins(&self, _: usize, _: usize) {}
-
-    fn advances(&self) {}
-
-    fn problem(&self, _: &ProposeError) {}
-}
+/// Maximum number of failures in a result.
+const MAX_FAILURES: usize = 1000;
 
 /// Run of the learner, between iterations.
 #[derive(Debug)]
 pub struct Learner<'a> {
     settings: LearnSettings,
     components: LearnerComponents,
-    watcher: &'a dyn LearnWatcher,
+    observer: Option<&'a dyn ProgressObserver>,
+    failures: Mutex<BTreeSet<ProposeError>>,
     samples: SampleSplit,
     sample_queries: SampleQueries,
     tools: Vec<ToolLearningState>,
@@ -92,12 +81,6 @@ struct ToolLearningState {
     gains: Vec<f64>,
 }
 
-impl std::fmt::Debug for dyn LearnWatcher + '_ {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("LearnWatcher")
-    }
-}
-
 impl<'a> Learner<'a> {
     /// Creates a learner and requests the embeddings of tools and samples. Existing patterns of the tools are treated
     /// as those of people.
@@ -109,7 +92,7 @@ impl<'a> Learner<'a> {
         samples: &[Sample],
         components: LearnerComponents,
         settings: LearnSettings,
-        watcher: &'a dyn LearnWatcher,
+        observer: Option<&'a dyn ProgressObserver>,
     ) -> Result<Self, LearnError> {
         let samples = SampleSplit::new(samples, tools, settings.validation_share, settings.seed)?;
         let columns = tools.len().saturating_mul(2 + settings.max_patterns);
@@ -122,7 +105,7 @@ impl<'a> Learner<'a> {
                 most: settings.max_cells,
             });
         }
-        let mut learner = Self::initial_state(tools, samples, components, settings, watcher).await?;
+        let mut learner = Self::initial_state(tools, samples, components, settings, observer).await?;
         if learner.confirms_by_unquoted() {
             // Nothing is quoted yet.
             learner.confirming = (0..learner.samples.queries.len()).collect();
@@ -143,7 +126,7 @@ impl<'a> Learner<'a> {
         samples: SampleSplit,
         components: LearnerComponents,
         settings: LearnSettings,
-        watcher: &'a dyn LearnWatcher,
+        observer: Option<&'a dyn ProgressObserver>,
     ) -> Result<Self, LearnError> {
         let mut sample_queries = SampleQueries { queries: samples.queries.clone(), vectors: Vec::new() };
         let mut without_tool = SampleQueries { queries: samples.without_tool.clone(), vectors: Vec::new() };
@@ -165,7 +148,8 @@ impl<'a> Learner<'a> {
             cross_validated: Vec::new(),
             settings,
             components,
-            watcher,
+            observer,
+            failures: Mutex::default(),
             samples,
             sample_queries,
             similarities,
@@ -191,7 +175,8 @@ impl<'a> Learner<'a> {
         Learner {
             settings: self.settings.clone(),
             components: self.components.clone(),
-            watcher: &SilentWatcher,
+            observer: None,
+            failures: Mutex::default(),
             confirming: samples.validation.clone(),
             samples,
             sample_queries: self.sample_queries.clone(),
@@ -273,6 +258,7 @@ impl<'a> Learner<'a> {
             fusion: self.similarities.fusion,
             curve: self.curve.clone(),
             confusions: self.confusions(&boards),
+            failures: std::mem::take(&mut *self.lock_failures()).into_iter().collect(),
             classifier,
             validation_share,
         })
@@ -281,6 +267,21 @@ impl<'a> Learner<'a> {
     /// Returns the learning curve so far: macro-F1 on the validation samples before the first iteration and after each.
     pub fn curve(&self) -> &[LearningPoint] {
         &self.curve
+    }
+
+    /// Reports a failed proposal or selection. Requests run in parallel, so that the order of failures is random.
+    fn fail(&self, error: ProposeError) {
+        if let Some(observer) = self.observer {
+            observer.left_out(&error.to_string().replace(char::is_control, " "));
+        }
+        let mut failures = self.lock_failures();
+        if failures.len() < MAX_FAILURES {
+            failures.insert(error);
+        }
+    }
+
+    fn lock_failures(&self) -> MutexGuard<'_, BTreeSet<ProposeError>> {
+        self.failures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn best(&self) -> f64 {

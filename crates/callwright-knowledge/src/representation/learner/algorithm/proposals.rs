@@ -1,11 +1,14 @@
 //! Requests proposals and embeds them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use futures_util::StreamExt;
 use futures_util::stream;
 
 use super::Learner;
 use crate::representation::learner::similarities::EmbeddedPattern;
 use crate::representation::learner::{Addition, Edition, LearnError};
+use callwright_common::progress::StepLength;
 use callwright_search::retrieval::{pattern_texts, pattern_vector};
 use callwright_types::representation::Pattern;
 
@@ -32,10 +35,12 @@ impl Learner<'_> {
                 requests.push((tool, missed, room));
             }
         }
-        self.watcher.begins(iteration, requests.len());
-        let (similarities, proposer, watcher) = (&self.similarities, &self.components.proposer, self.watcher);
+        if let Some(observer) = self.observer {
+            observer.begins(&format!("iteration {iteration}, tools"), StepLength::Items(requests.len()));
+        }
+        let (learner, done) = (&*self, AtomicU64::new(0));
         let proposals = stream::iter(&requests).map(async |(tool, missed, room)| {
-            let text = similarities.text(*tool).cloned().unwrap_or_default();
+            let text = learner.similarities.text(*tool).cloned().unwrap_or_default();
             let addition = Addition {
                 tool: &text.name,
                 description: &text.description,
@@ -43,15 +48,18 @@ impl Learner<'_> {
                 missed,
                 room: *room,
             };
-            let result = proposer.add(addition).await;
-            watcher.advances();
+            let result = learner.components.proposer.add(addition).await;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if let Some(observer) = learner.observer {
+                observer.advances(done, done);
+            }
             match result {
                 Ok(mut patterns) => {
                     patterns.truncate(*room);
                     Some((*tool, patterns))
                 }
                 Err(error) => {
-                    watcher.problem(&error);
+                    learner.fail(error);
                     None
                 }
             }
@@ -86,7 +94,7 @@ impl Learner<'_> {
             }
             Ok(_) => Ok(None),
             Err(error) => {
-                self.watcher.problem(&error);
+                self.fail(error);
                 Ok(None)
             }
         }

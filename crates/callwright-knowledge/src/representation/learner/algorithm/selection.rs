@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Learner;
+use crate::representation::Candidate;
+use crate::representation::learner::Confusion;
 use crate::representation::learner::board::ScoreBoard;
-use crate::representation::learner::{Candidate, Confusion};
 use callwright_search::retrieval::ToolText;
 use callwright_types::representation::Pattern;
 
@@ -34,13 +35,12 @@ impl Learner<'_> {
 
     /// Lets the selector choose among the best tools of each sample. Results are cached by input.
     pub(super) async fn select(&mut self, board: &mut ScoreBoard) {
-        let count = self.components.selector.candidates();
-        if count <= 1 {
+        let Some(selector) = self.components.selector.clone().filter(|selector| selector.candidates() > 1) else {
             return;
-        }
+        };
         let mut picks = Vec::new();
         for (row, sample) in board.samples().to_vec().into_iter().enumerate() {
-            let best = board.best(row, count);
+            let best = board.best(row, selector.candidates());
             let described: Vec<(String, String)> = best
                 .iter()
                 .filter_map(|tool| self.similarities.text(*tool))
@@ -52,10 +52,10 @@ impl Learner<'_> {
             let key = key(query, &described);
             let picked = match self.selections.get(&key) {
                 Some(picked) => *picked,
-                None => match self.components.selector.select(query, &candidates).await {
+                None => match selector.select(query, &candidates).await {
                     Ok(picked) => picked,
                     Err(error) => {
-                        self.watcher.problem(&error);
+                        self.fail(error);
                         0
                     }
                 },

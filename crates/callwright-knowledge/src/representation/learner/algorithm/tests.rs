@@ -3,8 +3,7 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 
 use super::*;
-use crate::representation::learner::{Addition, Edition, NoSelection};
-use callwright_types::Cost;
+use crate::representation::learner::{Addition, Edition};
 use callwright_types::representation::Pattern;
 
 /// Proposer that answers from two functions and records the tools of which it edited patterns.
@@ -38,10 +37,6 @@ impl Proposer for ScriptedProposer {
     fn edit<'a>(&'a self, edition: Edition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
         self.edited.lock().unwrap().push(edition.tool.to_owned());
         Box::pin(std::future::ready(Ok((self.edits)(&edition))))
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::default()
     }
 }
 
@@ -79,8 +74,8 @@ fn settings() -> LearnSettings {
 }
 
 async fn learner(proposer: Arc<ScriptedProposer>, settings: LearnSettings) -> Learner<'static> {
-    let components = LearnerComponents { embedder: None, proposer, selector: Arc::new(NoSelection) };
-    Learner::new(&tools(), &samples(), components, settings, &SilentWatcher).await.unwrap()
+    let components = LearnerComponents { embedder: None, proposer, selector: None };
+    Learner::new(&tools(), &samples(), components, settings, None).await.unwrap()
 }
 
 fn right_word(addition: &Addition<'_>) -> Vec<Pattern> {
@@ -113,14 +108,11 @@ async fn helpful_additions_are_kept_individually() {
     samples.extend(
         (0..20).map(|number| Sample { query: format!("open thing {number} today"), tools: vec!["gamma".to_owned()] }),
     );
-    let components = LearnerComponents {
-        embedder: None,
-        proposer: ScriptedProposer::new(adds, unchanged),
-        selector: Arc::new(NoSelection),
-    };
+    let components =
+        LearnerComponents { embedder: None, proposer: ScriptedProposer::new(adds, unchanged), selector: None };
     // All requests find one tool before and with all additions, which differs by a few points at most.
     let settings = LearnSettings { edit: false, threshold: 20.0, ..settings() };
-    let mut learner = Learner::new(&tools, &samples, components, settings, &SilentWatcher).await.unwrap();
+    let mut learner = Learner::new(&tools, &samples, components, settings, None).await.unwrap();
     let start = learner.best();
     learner.step().await.unwrap();
     let patterns = [0, 1, 2].map(|tool| learner.similarities.patterns(tool).len());
@@ -243,24 +235,21 @@ async fn classifier_learns_without_proposals() {
     let mut learner = learner(ScriptedProposer::new(nothing, unchanged), settings).await;
     learner.step().await.unwrap();
     let classifier = learner.result().await.unwrap().classifier.unwrap();
-    assert!(classifier.after > classifier.before && classifier.weights.weight > 0.0, "{classifier:?}");
-    assert_eq!(classifier.no_tool, None);
+    assert!(classifier.effect.after > classifier.effect.before && classifier.weights.weight > 0.0, "{classifier:?}");
+    assert_eq!(classifier.effect.no_tool, None);
     assert!(classifier.model.terms.iter().any(|(term, _)| term == "lost"));
 }
 
 #[tokio::test]
 async fn requests_without_a_tool_train_the_no_tool_class() {
-    let components = LearnerComponents {
-        embedder: None,
-        proposer: ScriptedProposer::new(right_word, unchanged),
-        selector: Arc::new(NoSelection),
-    };
+    let components =
+        LearnerComponents { embedder: None, proposer: ScriptedProposer::new(right_word, unchanged), selector: None };
     let mut all = samples();
     all.extend((0..30).map(|number| Sample { query: format!("good morning {number}"), tools: Vec::new() }));
     let settings = LearnSettings { classify: true, ..settings() };
-    let mut learner = Learner::new(&tools(), &all, components, settings, &SilentWatcher).await.unwrap();
+    let mut learner = Learner::new(&tools(), &all, components, settings, None).await.unwrap();
     learner.step().await.unwrap();
     let classifier = learner.result().await.unwrap().classifier.unwrap();
     assert!(classifier.weights.no_tool.is_some(), "{classifier:?}");
-    assert!(classifier.no_tool.unwrap() > 90.0, "{classifier:?}");
+    assert!(classifier.effect.no_tool.unwrap() > 90.0, "{classifier:?}");
 }

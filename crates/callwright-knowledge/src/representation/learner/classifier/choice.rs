@@ -1,5 +1,6 @@
 //! Chooses how much the classifier counts beside patterns and words.
 
+use super::ClassifierEffect;
 use callwright_search::retrieval::ClassifierWeights;
 
 /// Candidate weights of a margin. Scores by patterns are in units of ten to twenty cosines.
@@ -22,18 +23,6 @@ pub(in crate::representation::learner) struct HeldOutScores {
     pub(in crate::representation::learner) right: Vec<usize>,
     /// Difference of the margin of "no tool" and the largest of a tool, if that class exists.
     pub(in crate::representation::learner) no_tool: Option<f32>,
-}
-
-/// Chosen weights with their effect.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::representation::learner) struct ClassifierChoice {
-    pub(in crate::representation::learner) weights: ClassifierWeights,
-    /// Percentage of right tools among the first, without the classifier.
-    pub(in crate::representation::learner) before: f64,
-    /// The same with it.
-    pub(in crate::representation::learner) after: f64,
-    /// Percentage of the requests without a tool for which none is found.
-    pub(in crate::representation::learner) no_tool: Option<f64>,
 }
 
 impl HeldOutScores {
@@ -66,7 +55,9 @@ impl HeldOutScores {
 
 /// Returns the weights with which most right tools come first. `None` if the gain is within one standard error of the
 /// difference, and no request without a tool is recognised either: the ranking then stays as it is.
-pub(in crate::representation::learner) fn choose(rows: &[HeldOutScores]) -> Option<ClassifierChoice> {
+pub(in crate::representation::learner) fn choose(
+    rows: &[HeldOutScores],
+) -> Option<(ClassifierWeights, ClassifierEffect)> {
     let (with_tool, without): (Vec<_>, Vec<_>) = rows.iter().partition(|row| !row.right.is_empty());
     if with_tool.is_empty() {
         return None;
@@ -85,7 +76,7 @@ pub(in crate::representation::learner) fn choose(rows: &[HeldOutScores]) -> Opti
     let scale = if is_better { scale(&with_tool, weight) } else { 1.0 };
     let after = if is_better { percent(some) } else { percent(none) };
     let weights = ClassifierWeights { weight, scale, no_tool: threshold };
-    Some(ClassifierChoice { weights, before: percent(none), after, no_tool: recognised })
+    Some((weights, ClassifierEffect { before: percent(none), after, no_tool: recognised }))
 }
 
 fn percent(hits: &[f64]) -> f64 {
@@ -158,9 +149,9 @@ mod tests {
     fn classifiers_that_correct_the_patterns_get_weight() {
         let mut rows = vec![row([1.0, 0.0], [0.0, 1.0], &[1]); 20];
         rows.extend(vec![row([1.0, 0.0], [1.0, 0.0], &[0]); 20]);
-        let choice = choose(&rows).unwrap();
-        assert!(choice.weights.weight > 1.0 && choice.weights.no_tool.is_none(), "{choice:?}");
-        assert_eq!((choice.before, choice.after), (50.0, 100.0));
+        let (weights, effect) = choose(&rows).unwrap();
+        assert!(weights.weight > 1.0 && weights.no_tool.is_none(), "{weights:?} {effect:?}");
+        assert_eq!((effect.before, effect.after), (50.0, 100.0));
     }
 
     #[test]
@@ -188,10 +179,10 @@ mod tests {
         let mut rows: Vec<HeldOutScores> =
             (0..200).map(|number| row_with(-2.0 + number as f32 / 100.0, &[0])).collect();
         rows.extend([row_with(1.0, &[]), row_with(1.5, &[]), row_with(-1.0, &[])]);
-        let choice = choose(&rows).unwrap();
-        let threshold = choice.weights.no_tool.unwrap();
+        let (weights, effect) = choose(&rows).unwrap();
+        let threshold = weights.no_tool.unwrap();
         assert!(threshold > 0.0 && threshold < 0.1, "{threshold}");
-        assert!((choice.no_tool.unwrap() - 200.0 / 3.0).abs() < 1e-6);
-        assert_eq!(choice.weights.weight, 0.0);
+        assert!((effect.no_tool.unwrap() - 200.0 / 3.0).abs() < 1e-6);
+        assert_eq!(weights.weight, 0.0);
     }
 }

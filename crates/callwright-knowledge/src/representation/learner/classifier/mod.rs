@@ -10,6 +10,8 @@ mod train;
 pub(super) use choice::{HeldOutScores, choose};
 pub(super) use train::{TrainingSet, train};
 
+use serde::Serialize;
+
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
 
 /// Learned classifier with its effect on samples that it was not trained on.
@@ -19,10 +21,18 @@ pub struct LearnedClassifier {
     pub model: ClassifierModel,
     /// Weights of its contribution.
     pub weights: ClassifierWeights,
-    /// Percentage of right tools among the first of the held-out samples, without the classifier.
+    /// Effect on the held-out samples.
+    pub effect: ClassifierEffect,
+}
+
+/// Effect of the classifier on samples that it was not trained on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct ClassifierEffect {
+    /// Percentage of right tools among as many first ones, by patterns and words.
     pub before: f64,
     /// The same with the classifier.
     pub after: f64,
-    /// Percentage of the held-out requests without a tool for which no tool is found, if such samples exist.
+    /// Percentage of the requests without a tool for which no tool is found, if such samples exist.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub no_tool: Option<f64>,
 }

@@ -11,7 +11,6 @@ use futures_util::future::BoxFuture;
 
 use super::{Addition, Edition, ProposeError, Proposer};
 use callwright_search::embedding::{EmbedError, Embedder, Vector};
-use callwright_types::Cost;
 use callwright_types::representation::Pattern;
 
 use kmeans::{clusters, mean};
@@ -212,10 +211,6 @@ impl Proposer for ExtractiveProposer {
             let patterns = self.edited(edition.patterns, edition.wrong).await;
             patterns.map_err(|error| ProposeError { tool: edition.tool.to_owned(), reason: error.to_string() })
         })
-    }
-
-    fn cost(&self) -> Cost {
-        Cost::default()
     }
 }
 
