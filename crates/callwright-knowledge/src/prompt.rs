@@ -2,18 +2,24 @@
 //!
 //! Owns what all prompts have in common. Must not contain the wording of one.
 
-use std::sync::{Mutex, PoisonError};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 
 use callwright_common::json::raw;
-use callwright_judge::repair::answers::after_reasoning;
+use callwright_common::tokens::estimated;
+use callwright_judge::repair::answers::{after_reasoning, read_object};
 use callwright_openai::Role;
 use callwright_types::Cost;
-use callwright_upstream::Exchange;
+use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+
+/// Maximum size of an answer; a larger one is not parsed.
+pub(crate) const MAX_BYTES: usize = 256 * 1024;
 
 /// Messages with their roles.
 pub(crate) type Messages = Vec<(Role, String)>;
@@ -22,6 +28,42 @@ pub(crate) type Messages = Vec<(Role, String)>;
 /// can break out of its string.
 pub(crate) fn messages(system: impl Into<String>, data: &impl Serialize) -> Messages {
     vec![(Role::System, system.into()), (Role::User, raw(data).get().to_owned())]
+}
+
+/// Question whose answer is one JSON object of the form `T`.
+#[derive(Debug, Clone)]
+pub(crate) struct Question<T> {
+    pub(crate) messages: Messages,
+    /// JSON Schema of the answer, for providers that support it.
+    pub(crate) form: Value,
+    answer: PhantomData<fn() -> T>,
+}
+
+impl<T: JsonSchema> Question<T> {
+    /// Creates a question with these instructions about the data.
+    pub(crate) fn new(system: impl Into<String>, data: &impl Serialize) -> Self {
+        Self { messages: messages(system, data), form: form::<T>(), answer: PhantomData }
+    }
+
+    /// Allows only these texts at a place in the form; any text if there are none.
+    #[must_use]
+    pub(crate) fn allowing(mut self, place: &str, texts: &[&str]) -> Self {
+        if let Some(Value::Object(schema)) = self.form.pointer_mut(place).filter(|_| !texts.is_empty()) {
+            schema.insert("enum".to_owned(), json!(texts));
+        }
+        self
+    }
+}
+
+/// Parses an answer.
+///
+/// # Errors
+/// Feedback for the model: the fault of the answer.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    if text.len() > MAX_BYTES {
+        return Err(format!("the answer is longer than {MAX_BYTES} bytes"));
+    }
+    read_object(text).map_err(|fault| fault.to_string())
 }
 
 /// Returns the JSON Schema of an answer of this type. All members are required and no others allowed, so that providers
@@ -71,33 +113,110 @@ pub(crate) fn truth_word(text: &str) -> Option<bool> {
     }
 }
 
-/// Returns the schema of an object with exactly these members.
-pub(crate) fn object(properties: Value) -> Value {
-    let required: Vec<&String> = properties.as_object().into_iter().flat_map(Map::keys).collect();
-    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+/// Limits of requests to a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Maximum number of requests.
+    pub requests: u64,
+    /// Maximum number of tokens.
+    pub tokens: u64,
 }
 
-/// Returns the schema of one of these texts; of any text if there are none.
-pub(crate) fn one_of(texts: &[&str]) -> Value {
-    if texts.is_empty() { json!({"type": "string"}) } else { json!({"type": "string", "enum": texts}) }
+/// Exceeded limit of a [`Budget`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BudgetLimit {
+    /// Number of requests.
+    #[error("more than {0} requests to the model")]
+    Requests(u64),
+    /// Number of tokens.
+    #[error("more than {0} tokens")]
+    Tokens(u64),
 }
 
-/// Accumulated cost of requests.
-#[derive(Debug, Default)]
-pub(crate) struct CostCounter(Mutex<Cost>);
+/// Reason why a request has no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoAnswer {
+    Limit(BudgetLimit),
+    /// The request fails, with the reason.
+    Failed(String),
+    /// The model refuses, with a message.
+    Refused(String),
+}
 
-impl CostCounter {
-    /// Adds the cost of a request as counted by the provider.
-    pub(crate) fn add(&self, exchange: &Exchange) {
+/// Model that is queried within a budget.
+#[derive(Debug)]
+pub(crate) struct BudgetedModel<'a> {
+    pub(crate) source: &'a dyn TextSource,
+    pub(crate) temperature: f64,
+    pub(crate) budget: Budget,
+    pub(crate) spent: Cost,
+}
+
+impl BudgetedModel<'_> {
+    /// Returns the text of the answer; `None` if it was cut off.
+    ///
+    /// # Errors
+    /// [`NoAnswer`]: the budget is spent, or the model does not answer.
+    pub(crate) async fn request<T>(&mut self, question: &Question<T>) -> Result<Option<String>, NoAnswer> {
+        let size: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
+        let size = size as u64;
+        let remaining = self.budget.requests.saturating_sub(self.spent.requests);
+        if remaining == 0 {
+            return Err(NoAnswer::Limit(BudgetLimit::Requests(self.budget.requests)));
+        }
+        if self.spent.tokens().saturating_add(size) > self.budget.tokens {
+            return Err(NoAnswer::Limit(BudgetLimit::Tokens(self.budget.tokens)));
+        }
+        let manner = Manner { temperature: self.temperature, form: Some(&question.form), requests: Some(remaining) };
+        let Exchange { answered, requests, usage } = self.source.ask(&question.messages, manner).await;
+        let answer_tokens = match &answered {
+            Ok(Answered::Text(text)) => estimated(text) as u64,
+            _ => 0,
+        };
+        let (prompt_tokens, completion_tokens) =
+            usage.map_or((size, answer_tokens), |usage| (usage.prompt_tokens, usage.completion_tokens));
+        self.spent.add(Cost { requests: requests.max(1), prompt_tokens, completion_tokens });
+        match answered.map_err(NoAnswer::Failed)? {
+            Answered::Text(text) => Ok(Some(text)),
+            Answered::CutOff => Ok(None),
+            Answered::Refused(reason) => Err(NoAnswer::Refused(refusal(&reason))),
+        }
+    }
+}
+
+/// Returns the message about a refusal of the model.
+pub(crate) fn refusal(reason: &str) -> String {
+    format!("the model refuses: {reason}")
+}
+
+/// Model that is queried at temperature 0, for reproducible answers, with the cost as counted by the provider.
+#[derive(Debug)]
+pub(crate) struct CountedModel {
+    source: Arc<dyn TextSource>,
+    cost: Mutex<Cost>,
+}
+
+impl CountedModel {
+    pub(crate) fn new(source: Arc<dyn TextSource>) -> Self {
+        Self { source, cost: Mutex::default() }
+    }
+
+    /// Sends a request. `form` is the JSON Schema of the answer, for providers that support it.
+    ///
+    /// # Errors
+    /// Why there is no answer, and the fix.
+    pub(crate) async fn request(&self, messages: &[(Role, String)], form: Option<&Value>) -> Result<Answered, String> {
+        let exchange = self.source.ask(messages, Manner { temperature: 0.0, form, requests: None }).await;
         let (prompt_tokens, completion_tokens) =
             exchange.usage.map_or((0, 0), |usage| (usage.prompt_tokens, usage.completion_tokens));
         let cost = Cost { requests: exchange.requests, prompt_tokens, completion_tokens };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
+        self.cost.lock().unwrap_or_else(PoisonError::into_inner).add(cost);
+        exchange.answered
     }
 
     /// Returns the cost so far.
-    pub(crate) fn total(&self) -> Cost {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn cost(&self) -> Cost {
+        *self.cost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -122,11 +241,19 @@ mod tests {
 
     #[test]
     fn a_form_is_strict_at_every_level() {
-        let form = form::<Answer>();
-        let step = object(json!({"tool": {"type": "string"}, "count": {"type": "integer", "minimum": 0}}));
-        let expected = object(json!({
-            "steps": {"type": "array", "items": step}, "reason": {"type": ["string", "null"]},
-        }));
-        assert_eq!(form, expected);
+        let question = Question::<Answer>::new("", &json!({}));
+        let question = question.allowing("/properties/steps/items/properties/tool", &["a", "b"]);
+        let step = json!({
+            "type": "object", "additionalProperties": false, "required": ["tool", "count"],
+            "properties": {"tool": {"type": "string", "enum": ["a", "b"]}, "count": {"type": "integer", "minimum": 0}},
+        });
+        let expected = json!({
+            "type": "object", "additionalProperties": false, "required": ["steps", "reason"],
+            "properties": {
+                "steps": {"type": "array", "items": step},
+                "reason": {"type": ["string", "null"]},
+            },
+        });
+        assert_eq!(question.form, expected);
     }
 }

@@ -306,7 +306,7 @@ impl LearnRepresentationsArguments {
             for tool in &prepared.listed.tools {
                 let wanting = samples.iter().filter(|sample| sample.tools.contains(&tool.name));
                 let wanting: Vec<&str> = wanting.map(|sample| sample.query.as_str()).collect();
-                estimate.add_tool(&tool.name, &tool.description, &wanting, model.settings());
+                estimate.add_tool(&tool.name, &tool.description, &wanting, &model.settings);
             }
         }
         let cost = estimate.for_iterations(self.iterations.get() as u64);
@@ -319,7 +319,7 @@ impl LearnRepresentationsArguments {
         if self.selector == SelectorKind::Llm {
             let queries = prepared.samples.samples.iter().map(|sample| sample.query.as_str());
             let descriptions = prepared.listed.tools.iter().map(|tool| tool.description.as_str());
-            let cost = Estimate::selections(queries, descriptions, self.candidates.get(), model.settings());
+            let cost = Estimate::selections(queries, descriptions, self.candidates.get(), &model.settings);
             anstream::eprintln!(
                 "in addition, at most {} requests for selections at first: about {}; then one or two for each sample \
                  whose best tools change, for every change that is tried",

@@ -2,11 +2,9 @@
 
 use std::sync::Mutex;
 
-use callwright_knowledge::planner::generation::{
-    Completion, PlanningModel, PlanningModelError, Purpose, Question, Reply,
-};
+use callwright_knowledge::planner::generation::Completion;
 use callwright_openai::Role;
-use callwright_upstream::Answered;
+use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
@@ -189,16 +187,17 @@ impl Oracle {
     }
 }
 
-impl PlanningModel for Oracle {
-    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
+impl TextSource for Oracle {
+    fn ask<'a>(&'a self, messages: &'a [(Role, String)], _: Manner<'a>) -> BoxFuture<'a, Exchange> {
         Box::pin(async move {
-            let (_, user) = question.messages.iter().find(|(role, _)| *role == Role::User).unwrap();
+            let (_, user) = messages.iter().find(|(role, _)| *role == Role::User).unwrap();
             let data: Value = serde_json::from_str(user).unwrap();
-            let right = match question.purpose {
-                Purpose::Selection => self.select(&data),
-                Purpose::Completion if data.get("known").is_some() => self.fill_in(&data),
-                Purpose::Completion => self.complete(&data),
-                Purpose::Choice | Purpose::Need => unreachable!("drawing only selects and completes"),
+            let right = if data.get("known").is_some() {
+                self.fill_in(&data)
+            } else if data.get("wanted").is_some() {
+                self.complete(&data)
+            } else {
+                self.select(&data)
             };
             let mut text = right.to_string();
             if let Some(errors) = &self.errors {
@@ -211,7 +210,7 @@ impl PlanningModel for Oracle {
                     text = spoiled;
                 }
             }
-            Ok(Reply { answer: Answered::Text(text), prompt_tokens: None, completion_tokens: None, requests: 1 })
+            Exchange { answered: Ok(Answered::Text(text)), requests: 1, usage: None }
         })
     }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Mutex;
 
-use callwright_knowledge::planner::generation::{
-    GenerationError, GenerationSettings, PlanningModel, PlanningModelError, Purpose, Question, Reply,
-};
+use callwright_knowledge::planner::generation::{GenerationError, GenerationSettings};
 use callwright_openai::Role;
-use callwright_upstream::Answered;
+use callwright_types::Usage;
+use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -32,25 +31,27 @@ impl Anything {
     }
 }
 
-impl PlanningModel for Anything {
-    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
+impl TextSource for Anything {
+    fn ask<'a>(&'a self, messages: &'a [(Role, String)], _: Manner<'a>) -> BoxFuture<'a, Exchange> {
         Box::pin(async move {
             let rng = &mut *self.rng.lock().unwrap();
             *self.asked.lock().unwrap() += 1;
-            let (_, user) = question.messages.iter().find(|(role, _)| *role == Role::User).unwrap();
+            let (_, user) = messages.iter().find(|(role, _)| *role == Role::User).unwrap();
             let data: Value = serde_json::from_str(user).unwrap();
             let odd = if self.always_tool { 99 } else { rng.u8(..60) };
-            let answer = match odd {
-                0 => return Err(PlanningModelError("gone".to_owned())),
-                1 => Answered::CutOff,
-                2 => Answered::Refused("no".to_owned()),
-                3 => Answered::Text("}{".repeat(rng.usize(..50))),
-                4 => Answered::Text("[".repeat(rng.usize(..5000))),
-                _ if question.purpose == Purpose::Selection => Answered::Text(selection(&data, rng).to_string()),
-                _ => Answered::Text(completion(&data["wanted"], self.always_tool, rng).to_string()),
+            let answered = match odd {
+                0 => Err("gone".to_owned()),
+                1 => Ok(Answered::CutOff),
+                2 => Ok(Answered::Refused("no".to_owned())),
+                3 => Ok(Answered::Text("}{".repeat(rng.usize(..50)))),
+                4 => Ok(Answered::Text("[".repeat(rng.usize(..5000)))),
+                _ if data.get("wanted").is_none() => Ok(Answered::Text(selection(&data, rng).to_string())),
+                _ => Ok(Answered::Text(completion(&data["wanted"], self.always_tool, rng).to_string())),
             };
             let tokens = rng.bool().then(|| rng.u64(..3000));
-            Ok(Reply { answer, prompt_tokens: tokens, completion_tokens: tokens, requests: rng.u64(..3) })
+            let usage =
+                tokens.map(|tokens| Usage { prompt_tokens: tokens, completion_tokens: tokens, ..Usage::default() });
+            Exchange { answered, requests: rng.u64(..3), usage }
         })
     }
 }

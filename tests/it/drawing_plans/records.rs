@@ -7,12 +7,13 @@ use std::sync::Arc;
 use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, Settings, ToolSet, Validators, scan};
 use callwright_knowledge::planner::generation::{
-    GenerationOutcome, GenerationSettings, PlanInputs, PlanningModel, PresentPlan, Renewal, ToolList, Tools, generate,
+    GenerationOutcome, GenerationSettings, PlanInputs, PresentPlan, Renewal, ToolList, Tools, generate,
     generate_from_template, regenerate,
 };
 use callwright_knowledge::planner::producers::{Producers, Request, ToolShape, documented_fields};
 use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool, ToolKind};
+use callwright_upstream::TextSource;
 use serde_json::{Map, Value};
 
 /// A reference of a gold plan: `$var1.a[0].b$`.
@@ -142,12 +143,7 @@ pub(crate) fn toolset(tools: &[Value]) -> Toolset {
 
 impl Toolset {
     /// Draws the plan of a request with all tools offered.
-    pub(crate) fn draw(
-        &self,
-        query: &str,
-        model: &dyn PlanningModel,
-        settings: &GenerationSettings,
-    ) -> GenerationOutcome {
+    pub(crate) fn draw(&self, query: &str, model: &dyn TextSource, settings: &GenerationSettings) -> GenerationOutcome {
         self.on(&[said(Speaker::User, query)], |occasion| waited(generate(occasion, model, settings)))
     }
 
@@ -156,7 +152,7 @@ impl Toolset {
         &self,
         query: &str,
         template: &Plan,
-        model: &dyn PlanningModel,
+        model: &dyn TextSource,
         settings: &GenerationSettings,
     ) -> GenerationOutcome {
         let said = [said(Speaker::User, query)];
@@ -169,7 +165,7 @@ impl Toolset {
         conversation: &[Message],
         present: &PresentPlan<'_>,
         renewal: &Renewal<'_>,
-        model: &dyn PlanningModel,
+        model: &dyn TextSource,
         settings: &GenerationSettings,
     ) -> GenerationOutcome {
         self.on(conversation, |occasion| waited(regenerate(occasion, present, renewal, model, settings)))

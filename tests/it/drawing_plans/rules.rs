@@ -1,6 +1,6 @@
 //! Rules of drawing, one by one, with scripted answers.
 
-use callwright_knowledge::planner::generation::{GenerationError, GenerationOutcome, GenerationSettings, Limit};
+use callwright_knowledge::planner::generation::{BudgetLimit, GenerationError, GenerationOutcome, GenerationSettings};
 use callwright_types::Plan;
 use serde_json::{Value, json};
 
@@ -142,10 +142,10 @@ fn limits_hold() {
     assert_eq!((plan(&small).nodes().len(), plan(&small).missing().count()), (2, 1));
     let settings = GenerationSettings { requests: 3, ..GenerationSettings::default() };
     let (costly, script) = drawn(&[goal(), booking(), start(), jack()], &settings);
-    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(Limit::Requests(3))), 3));
+    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(BudgetLimit::Requests(3))), 3));
     let settings = GenerationSettings { tokens: 50, ..GenerationSettings::default() };
     let (costly, script) = drawn(&[goal()], &settings);
-    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(Limit::Tokens(50))), 0));
+    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(BudgetLimit::Tokens(50))), 0));
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use callwright_knowledge::planner::generation::{PlanningModel, PlanningModelError, Question, Reply};
 use callwright_openai::Role;
-use callwright_upstream::Answered;
+use callwright_types::Usage;
+use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -14,22 +14,16 @@ use crate::drawing_plans::records::{Toolset, toolset};
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     answers: Mutex<Vec<String>>,
-    asked: Mutex<Vec<Question>>,
+    asked: Mutex<Vec<Vec<(Role, String)>>>,
 }
 
-impl PlanningModel for Script {
-    fn query<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Result<Reply, PlanningModelError>> {
-        Box::pin(async move {
-            self.asked.lock().unwrap().push(question.clone());
-            let text =
-                self.answers.lock().unwrap().pop().ok_or(PlanningModelError("the script has ended".to_owned()))?;
-            Ok(Reply {
-                answer: Answered::Text(text),
-                prompt_tokens: Some(100),
-                completion_tokens: Some(10),
-                requests: 1,
-            })
-        })
+impl TextSource for Script {
+    fn ask<'a>(&'a self, messages: &'a [(Role, String)], _: Manner<'a>) -> BoxFuture<'a, Exchange> {
+        self.asked.lock().unwrap().push(messages.to_vec());
+        let text = self.answers.lock().unwrap().pop().ok_or_else(|| "the script has ended".to_owned());
+        let usage = Usage { prompt_tokens: 100, completion_tokens: 10, ..Usage::default() };
+        let exchange = Exchange { answered: text.map(Answered::Text), requests: 1, usage: Some(usage) };
+        Box::pin(std::future::ready(exchange))
     }
 }
 
@@ -42,13 +36,13 @@ impl Script {
     /// Returns the data of a query.
     pub(crate) fn data(&self, number: usize) -> Value {
         let asked = self.asked.lock().unwrap();
-        serde_json::from_str(&asked[number].messages[1].1).unwrap()
+        serde_json::from_str(&asked[number][1].1).unwrap()
     }
 
     /// Returns the correction after an invalid answer.
     pub(crate) fn told(&self, number: usize) -> String {
         let asked = self.asked.lock().unwrap();
-        let (role, text) = asked[number].messages.last().unwrap();
+        let (role, text) = asked[number].last().unwrap();
         assert_eq!(*role, Role::User);
         text.clone()
     }

@@ -3,30 +3,28 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Settings;
 use super::prompts::{
-    Feedback, Note, PromptNote, TaskGuide, continuation, feedback, parse_output, reflecting, solving, training, wording,
+    Feedback, PromptNote, TaskGuide, continuation, feedback, parse_output, reflecting, solving, training, wording,
 };
 use super::redaction::redacted;
 use super::reflection::{CasePromptData, LessonCase, accepted_reflection};
 use super::wording::{LessonPromptData, accepted_wording};
-use crate::prompt::{CostCounter, form};
+use crate::prompt::CountedModel;
 use callwright_common::text::one_line;
 use callwright_openai::Role;
 use callwright_types::memory::Wording;
 use callwright_types::{Cost, Lesson};
-use callwright_upstream::{Answered, Manner, TextSource};
-
-/// Temperature 0, for reproducible answers. No response format is sent, because commands are no JSON.
-const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
+use callwright_upstream::{Answered, TextSource};
 
 /// Model that learns from questions.
 #[derive(Debug)]
 pub struct NoteTaker {
-    model: Arc<dyn TextSource>,
+    model: CountedModel,
     settings: Settings,
     guide: TaskGuide,
-    cost: CostCounter,
 }
 
 /// Result of a question in the training stage.
@@ -41,7 +39,7 @@ pub struct TrainingResult {
 impl NoteTaker {
     /// Creates a note taker from a model and settings.
     pub fn new(model: Arc<dyn TextSource>, settings: Settings) -> Self {
-        Self { model, settings, guide: TaskGuide::default(), cost: CostCounter::default() }
+        Self { model: CountedModel::new(model), settings, guide: TaskGuide::default() }
     }
 
     /// Uses instructions and demonstrations of a task in place of the built-in examples.
@@ -97,8 +95,8 @@ impl NoteTaker {
         if self.settings.withhold <= 0.0 {
             return Ok(None);
         }
-        let messages = reflecting(&CasePromptData::new(lesson, case), &self.settings);
-        let text = self.request(&messages, Manner { form: Some(&form::<Note>()), ..MANNER }).await?;
+        let question = reflecting(&CasePromptData::new(lesson, case), &self.settings);
+        let text = self.request(&question.messages, Some(&question.form)).await?;
         let notes = parse_output(&text, &self.settings).notes;
         let wordings = notes.into_iter().map(|(key, value)| (redacted(&key), redacted(&value)));
         let mut wordings =
@@ -142,18 +140,16 @@ impl NoteTaker {
 
     /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
-        self.cost.total()
+        self.model.cost()
+    }
+
+    async fn complete(&self, messages: &[(Role, String)]) -> Result<String, String> {
+        self.request(messages, None).await
     }
 
     /// Requests an output from the model; empty if it refuses or is cut off.
-    async fn complete(&self, messages: &[(Role, String)]) -> Result<String, String> {
-        self.request(messages, MANNER).await
-    }
-
-    async fn request(&self, messages: &[(Role, String)], manner: Manner<'_>) -> Result<String, String> {
-        let exchange = self.model.ask(messages, manner).await;
-        self.cost.add(&exchange);
-        Ok(match exchange.answered? {
+    async fn request(&self, messages: &[(Role, String)], form: Option<&Value>) -> Result<String, String> {
+        Ok(match self.model.request(messages, form).await? {
             Answered::Text(text) => text,
             Answered::CutOff | Answered::Refused(_) => String::new(),
         })
@@ -179,7 +175,7 @@ mod tests {
 
     use super::*;
     use callwright_judge::repair::answers::habits;
-    use callwright_upstream::Exchange;
+    use callwright_upstream::{Exchange, Manner};
 
     /// Returns the scripted outputs in order and records the requests.
     #[derive(Debug, Default)]

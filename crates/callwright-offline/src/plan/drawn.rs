@@ -18,12 +18,13 @@ use crate::processing::{ProcessedBatch, process_lines};
 use callwright_common::progress::ProgressObserver;
 use callwright_judge::scanner::{self, Validators};
 use callwright_knowledge::planner::generation::{
-    GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanningModel, generate,
+    GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, generate,
 };
 use callwright_knowledge::planner::producers::Edges;
 use callwright_search::embedding::Embedder;
 use callwright_types::plan::Source;
 use callwright_types::{Cost, Plan};
+use callwright_upstream::TextSource;
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub struct DrawJob {
     /// Embedding model; without it, texts are compared by words only.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Model that draws the plans.
-    pub model: Arc<dyn PlanningModel>,
+    pub model: Arc<dyn TextSource>,
     /// Settings and limits of drawing.
     pub settings: GenerationSettings,
     /// Whether graph, cost and rejected drafts are written too.

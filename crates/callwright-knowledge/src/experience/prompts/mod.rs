@@ -10,4 +10,4 @@ pub use guide::{Demonstration, DemonstrationNote, TaskGuide};
 pub use questions::PromptNote;
 
 pub(super) use output::parse_output;
-pub(super) use questions::{Feedback, Note, continuation, feedback, reflecting, solving, training, wording};
+pub(super) use questions::{Feedback, continuation, feedback, reflecting, solving, training, wording};

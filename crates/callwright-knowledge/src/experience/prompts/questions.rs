@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::guide::TaskGuide;
 use crate::experience::text::shortened;
 use crate::experience::{NO_EXPERIENCE, Settings};
-use crate::prompt::{Messages, messages};
+use crate::prompt::{Messages, Question, messages};
 use callwright_common::json::raw;
 use callwright_openai::Role;
 use callwright_types::Lesson;
@@ -184,7 +184,7 @@ pub(in crate::experience) fn wording(learned: &impl Serialize, settings: &Settin
 }
 
 /// Builds the prompt for a note that is abstracted from one case.
-pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settings) -> Messages {
+pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settings) -> Question<Note> {
     let system = format!(
         "Assistants call tools. You are shown one case: a request, a faulty call, its diagnosis, and the call that worked. Write one note that helps \
          other assistants with other requests of this kind: what holds in general, and how a request of this kind becomes the right call.\n\n\
@@ -194,7 +194,7 @@ pub(in crate::experience) fn reflecting(case: &impl Serialize, settings: &Settin
          the note, at most {} characters. Both are empty where there is nothing to add to what is known.\n\n{DATA}\n\n{REFLECTING}",
         settings.key_chars, settings.value_chars
     );
-    messages(system, case)
+    Question::new(system, case)
 }
 
 fn commands(settings: &Settings) -> String {
@@ -229,7 +229,7 @@ mod tests {
         let (_, user) = feedback(&Feedback::new(false, HOSTILE));
         assert_eq!(serde_json::from_str::<Value>(&user).unwrap(), json!({"feedback": "wrong", "truth": HOSTILE}));
         let data = json!({"call": HOSTILE});
-        for messages in [wording(&data, &settings), reflecting(&data, &settings)] {
+        for messages in [wording(&data, &settings), reflecting(&data, &settings).messages] {
             let [(_, system), (_, user)]: [(Role, String); 2] = messages.try_into().unwrap();
             assert!(!system.contains("delete_all"));
             assert_eq!(serde_json::from_str::<Value>(&user).unwrap(), data);

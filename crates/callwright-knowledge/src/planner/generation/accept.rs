@@ -5,9 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::QUOTED_CHARS;
-use super::answer::{
-    ArgumentAnswer, ArgumentOrigin, CompletionAnswer, NewCall, SelectedGoal, Selection, TakenOutput, parse,
-};
+use super::answer::{ArgumentAnswer, ArgumentOrigin, CompletionAnswer, NewCall, SelectedGoal, Selection, TakenOutput};
 use super::converse::CheckedAnswer;
 use super::draft::{DraftNode, PlanDraft};
 use super::fitting::ToolParameters;
@@ -16,6 +14,7 @@ use super::output_location::{kind_of, location, may_have};
 use super::prompt_data::type_name;
 use crate::planner::keys::{ConversationKeys, KeyArgument};
 use crate::planner::tools::PlanTool;
+use crate::prompt::parse;
 use callwright_common::text::{excerpt, letters};
 use callwright_types::plan::{Argument, Reference, Source};
 
@@ -178,9 +177,10 @@ impl AnswerContext<'_> {
         conversion: &mut AnswerConversion<'c>,
     ) -> Result<Source, String> {
         match given.source {
-            ArgumentOrigin::User => Ok(given.question_source().unwrap_or_else(|| self.missing(&requested.name))),
+            ArgumentOrigin::User => Ok(question_source(self.tool, &requested.name, given.question.as_deref())),
             ArgumentOrigin::Value => {
-                let source = grounded_value(self.tool, &requested.name, given, self.grounding)?;
+                let source =
+                    grounded_value(self.tool, &requested.name, (&given.value, given.words.as_deref()), self.grounding)?;
                 self.check_key(requested, &source, conversion)?;
                 Ok(source)
             }
@@ -360,23 +360,29 @@ impl AnswerContext<'_> {
 pub(super) fn grounded_value(
     tool: &PlanTool,
     name: &str,
-    given: &ArgumentAnswer,
+    (value, words): (&Value, Option<&str>),
     grounding: &GroundingTexts,
 ) -> Result<Source, String> {
-    if given.value.is_null() {
+    if value.is_null() {
         return Err("its source is `value`, and there is none".to_owned());
     }
     let fitting = ToolParameters { tool: &tool.tool };
-    let value = fitting.converted(name, &given.value)?;
+    let value = fitting.converted(name, value)?;
     if fitting.default_of(name).as_ref() == Some(&value) {
         return Ok(Source::Value { value, words: String::new() });
     }
-    let words = grounding.words_for(&value, given.words.as_deref().unwrap_or_default());
+    let words = grounding.words_for(&value, words.unwrap_or_default());
     let words = words.map_err(|fault| {
         let quoted_value = excerpt(&value.to_string(), QUOTED_CHARS);
         format!("the value {quoted_value} is not grounded: {fault}; give words of the conversation, a tool that returns it, or `ask`")
     })?;
     Ok(Source::Value { value, words })
+}
+
+/// Returns the model's question to the user, or one about the argument.
+pub(super) fn question_source(tool: &PlanTool, name: &str, question: Option<&str>) -> Source {
+    let question = question.map(str::trim).filter(|question| !question.is_empty());
+    question.map_or_else(|| missing(tool, name), |question| Source::Missing { question: question.to_owned() })
 }
 
 /// Returns a missing source with a default question to the user, for models that provide none.

@@ -1,23 +1,17 @@
 //! Parses a model's text into the requested answer types.
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
-
-use callwright_judge::repair::answers::read_object;
-use callwright_types::plan::Source;
-
-/// Maximum size of an answer, in bytes.
-const MAX_BYTES: usize = 256 * 1024;
+use serde_json::{Value, json};
 
 /// Answer to a goal selection: the tools whose calls serve the request.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct Selection {
     pub(super) goals: Vec<SelectedGoal>,
 }
 
 /// One independent goal of the request.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct SelectedGoal {
     pub(super) tool: String,
     #[serde(default)]
@@ -25,7 +19,7 @@ pub(super) struct SelectedGoal {
 }
 
 /// Answer to an argument completion: the source of each argument of a call.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct CompletionAnswer {
     #[serde(default)]
     pub(super) calls: Vec<NewCall>,
@@ -33,7 +27,7 @@ pub(super) struct CompletionAnswer {
 }
 
 /// New call that has to be made first.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct NewCall {
     pub(super) call: String,
     pub(super) tool: String,
@@ -42,11 +36,12 @@ pub(super) struct NewCall {
 }
 
 /// One argument with its source.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub(super) struct ArgumentAnswer {
     pub(super) name: String,
     pub(super) source: ArgumentOrigin,
     #[serde(default)]
+    #[schemars(schema_with = "value_schema")]
     pub(super) value: Value,
     #[serde(default)]
     pub(super) words: Option<String>,
@@ -56,16 +51,8 @@ pub(super) struct ArgumentAnswer {
     pub(super) question: Option<String>,
 }
 
-impl ArgumentAnswer {
-    /// Returns the question to the user; `None` if the answer has none.
-    pub(super) fn question_source(&self) -> Option<Source> {
-        let question = self.question.as_deref()?.trim();
-        (!question.is_empty()).then(|| Source::Missing { question: question.to_owned() })
-    }
-}
-
 /// Kind of source of an argument.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ArgumentOrigin {
     Value,
@@ -75,7 +62,7 @@ pub(super) enum ArgumentOrigin {
 }
 
 /// Output value of another call.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct TakenOutput {
     pub(super) call: String,
     #[serde(default)]
@@ -85,7 +72,7 @@ pub(super) struct TakenOutput {
 }
 
 /// Items that are taken from a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ItemSelection {
     First,
@@ -93,15 +80,10 @@ pub(super) enum ItemSelection {
     Choose,
 }
 
-/// Parses the first JSON object of an answer that has the requested form.
-///
-/// # Errors
-/// Feedback for the model: the fault and its fix.
-pub(super) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
-    if text.len() > MAX_BYTES {
-        return Err(format!("the answer is longer than {MAX_BYTES} bytes"));
-    }
-    read_object(text).map_err(|fault| fault.to_string())
+/// Returns the schema of a value: a scalar, or a list of them. An object is written as JSON text.
+pub(super) fn value_schema(_: &mut SchemaGenerator) -> Schema {
+    let scalar = json!(["string", "number", "boolean", "null"]);
+    json_schema!({"anyOf": [{"type": scalar}, {"type": "array", "items": {"type": scalar}}]})
 }
 
 #[cfg(test)]
@@ -109,6 +91,7 @@ mod tests {
     use callwright_judge::repair::answers::{assert_understood, habits};
 
     use super::*;
+    use crate::prompt::parse;
 
     #[test]
     fn a_selection_is_parsed_in_every_notation() {

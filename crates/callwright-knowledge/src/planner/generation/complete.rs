@@ -5,14 +5,12 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::accept::{AcceptedArguments, AnswerContext, RequestedArgument};
+use super::converse::converse;
 use super::draft::DraftNode;
 use super::error::GenerationError;
 use super::generate::{PlanGeneration, PlanInputs};
-use super::model::{Purpose, Question};
 use super::prompt_data::{prompt_outputs, prompt_schema};
-use super::prompts::{
-    ArgumentData, ConsumerData, PlannedData, RequestedCallData, SupplierData, completion, completion_form,
-};
+use super::prompts::{ArgumentData, ConsumerData, PlannedData, RequestedCallData, SupplierData, completion};
 use super::settings::Completion;
 use crate::planner::keys::{KeyArgument, KeySources};
 use crate::planner::producers::Candidate;
@@ -101,12 +99,7 @@ impl PlanGeneration<'_> {
             planned: planned.collect(),
             tools,
         };
-        let question = Question::new(
-            Purpose::Completion,
-            completion(&self.conversation, &call),
-            completion_form(&call),
-            self.settings,
-        );
+        let question = completion(&self.conversation, &call);
         let context = AnswerContext {
             draft: &self.draft,
             at,
@@ -117,7 +110,7 @@ impl PlanGeneration<'_> {
             grounding: &self.grounding,
             given_keys: &self.given_keys,
         };
-        let checked = self.requester.converse(question, |text| context.validate(text)).await?;
+        let checked = converse(&mut self.requester.model, question, |text| context.validate(text)).await?;
         let AcceptedArguments { arguments, calls, guessed_key } =
             checked.taken.unwrap_or_else(|| context.all_missing());
         let name = node.tool.tool.name();

@@ -1,16 +1,15 @@
-//! Sends requests to the model within the budget, with one repair round for a faulty answer.
+//! Sends questions to the model within the budget, with one repair round for a faulty answer.
 
 use serde::Serialize;
 
-use super::error::{GenerationError, Limit};
-use super::model::{PlanningModel, Purpose, Question, Reply};
+use super::error::GenerationError;
 use super::prompts::repair;
 use super::settings::GenerationSettings;
+use crate::prompt::{Budget, BudgetedModel, NoAnswer, Question};
 use callwright_common::text::beginning;
-use callwright_common::tokens::estimated;
 use callwright_openai::Role;
 use callwright_types::Cost;
-use callwright_upstream::Answered;
+use callwright_upstream::TextSource;
 
 /// Maximum number of characters of a faulty answer that are sent back to the model.
 const RETURNED_CHARS: usize = 8_000;
@@ -25,20 +24,13 @@ pub struct PlanningCost {
     pub selection: Cost,
     /// Cost of argument completions.
     pub completion: Cost,
-    /// Cost of choices among values.
-    pub choice: Cost,
-    /// Cost of the question whether a plan is needed.
-    #[serde(skip_serializing_if = "Cost::is_nothing")]
-    pub need: Cost,
 }
 
 impl PlanningCost {
-    /// Returns the sum of all purposes.
+    /// Returns the sum of both.
     pub fn total(&self) -> Cost {
         let mut total = self.selection;
         total.add(self.completion);
-        total.add(self.choice);
-        total.add(self.need);
         total
     }
 }
@@ -58,77 +50,89 @@ impl<T> CheckedAnswer<T> {
     pub(super) fn unusable(fault: String) -> Self {
         Self { taken: None, faults: vec![fault] }
     }
-}
 
-/// Sends requests to a model and accounts for their cost.
-pub(super) struct PlanRequester<'a> {
-    pub(super) model: &'a dyn PlanningModel,
-    pub(super) settings: &'a GenerationSettings,
-    pub(super) cost: PlanningCost,
-}
-
-impl PlanRequester<'_> {
-    /// Sends the question. If the answer has faults, sends them to the model once. Of two faulty answers, the second is
-    /// used unless it is unusable.
+    /// Returns the usable part and the faults of the rest.
     ///
     /// # Errors
-    /// [`GenerationError`]: the model does not answer, or a limit is reached.
-    pub(super) async fn converse<T>(
-        &mut self,
-        mut question: Question,
-        validate: impl Fn(&str) -> CheckedAnswer<T>,
-    ) -> Result<CheckedAnswer<T>, GenerationError> {
-        let text = self.query(&mut question).await?;
-        let first = checked(text.as_deref(), &validate);
-        if first.faults.is_empty() {
-            return Ok(first);
+    /// [`GenerationError::Unusable`].
+    pub(super) fn into_usable(self) -> Result<(T, Vec<String>), GenerationError> {
+        match self.taken {
+            Some(taken) => Ok((taken, self.faults)),
+            None => Err(GenerationError::Unusable(self.faults.join("; "))),
         }
-        let faults: Vec<String> = first.faults.iter().take(MAX_FAULTS).cloned().collect();
-        question.messages.push((Role::Assistant, beginning(&text.unwrap_or_default(), RETURNED_CHARS).to_owned()));
-        question.messages.push((Role::User, repair(&faults)));
-        let second = match self.query(&mut question).await {
-            Ok(text) => checked(text.as_deref(), &validate),
-            // The usable part of the first answer is better than nothing.
-            Err(GenerationError::Limit(_)) if first.taken.is_some() => return Ok(first),
-            Err(error) => return Err(error),
-        };
-        Ok(if second.taken.is_none() && first.taken.is_some() { first } else { second })
+    }
+}
+
+/// Model that draws a plan.
+pub(super) struct PlanRequester<'a> {
+    pub(super) model: BudgetedModel<'a>,
+    /// Cost of the goal selections.
+    selection: Cost,
+}
+
+impl<'a> PlanRequester<'a> {
+    pub(super) fn new(source: &'a dyn TextSource, settings: &GenerationSettings) -> Self {
+        Self { model: budgeted(source, settings), selection: Cost::default() }
     }
 
-    /// Returns the text of an answer; `None` if it was truncated.
-    async fn query(&mut self, question: &mut Question) -> Result<Option<String>, GenerationError> {
-        let prompt: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
-        let prompt = u64::try_from(prompt).unwrap_or(u64::MAX);
-        let total = self.cost.total();
-        if total.requests >= self.settings.requests {
-            return Err(GenerationError::Limit(Limit::Requests(self.settings.requests)));
-        }
-        if total.tokens().saturating_add(prompt) > self.settings.tokens {
-            return Err(GenerationError::Limit(Limit::Tokens(self.settings.tokens)));
-        }
-        question.requests = self.settings.requests - total.requests;
-        let reply = self.model.query(question).await;
-        let mut cost = Cost { requests: 1, prompt_tokens: prompt, completion_tokens: 0 };
-        if let Ok(Reply { answer, prompt_tokens, completion_tokens, requests }) = &reply {
-            let answer_tokens = if let Answered::Text(text) = answer { estimated(text) } else { 0 };
-            cost = Cost {
-                requests: (*requests).max(1),
-                prompt_tokens: prompt_tokens.unwrap_or(prompt),
-                completion_tokens: completion_tokens.unwrap_or(u64::try_from(answer_tokens).unwrap_or(u64::MAX)),
-            };
-        }
-        match question.purpose {
-            Purpose::Selection => self.cost.selection.add(cost),
-            Purpose::Completion => self.cost.completion.add(cost),
-            Purpose::Choice => self.cost.choice.add(cost),
-            Purpose::Need => self.cost.need.add(cost),
-        }
-        match reply.map_err(|error| GenerationError::Unanswered(error.to_string()))?.answer {
-            Answered::Text(text) => Ok(Some(text)),
-            Answered::CutOff => Ok(None),
-            Answered::Refused(reason) => Err(GenerationError::Unanswered(format!("the model refuses: {reason}"))),
-        }
+    /// Sends a question about the goals, like [`converse`].
+    pub(super) async fn select<A, T>(
+        &mut self,
+        question: Question<A>,
+        validate: impl Fn(&str) -> CheckedAnswer<T>,
+    ) -> Result<CheckedAnswer<T>, GenerationError> {
+        let before = self.model.spent;
+        let checked = converse(&mut self.model, question, validate).await;
+        self.selection.add(since(self.model.spent, before));
+        checked
     }
+
+    /// Returns the cost so far.
+    pub(super) fn cost(&self) -> PlanningCost {
+        PlanningCost { selection: self.selection, completion: since(self.model.spent, self.selection) }
+    }
+}
+
+/// Returns the cost of the requests after an earlier state.
+fn since(now: Cost, before: Cost) -> Cost {
+    Cost {
+        requests: now.requests - before.requests,
+        prompt_tokens: now.prompt_tokens - before.prompt_tokens,
+        completion_tokens: now.completion_tokens - before.completion_tokens,
+    }
+}
+
+/// Returns the model within the limits of the settings.
+pub(super) fn budgeted<'a>(source: &'a dyn TextSource, settings: &GenerationSettings) -> BudgetedModel<'a> {
+    let budget = Budget { requests: settings.requests, tokens: settings.tokens };
+    BudgetedModel { source, temperature: settings.temperature, budget, spent: Cost::default() }
+}
+
+/// Sends the question. If the answer has faults, sends them to the model once. Of two faulty answers, the second is used
+/// unless it is unusable.
+///
+/// # Errors
+/// [`GenerationError`]: the model does not answer, or a limit is reached.
+pub(super) async fn converse<A, T>(
+    model: &mut BudgetedModel<'_>,
+    mut question: Question<A>,
+    validate: impl Fn(&str) -> CheckedAnswer<T>,
+) -> Result<CheckedAnswer<T>, GenerationError> {
+    let text = model.request(&question).await?;
+    let first = checked(text.as_deref(), &validate);
+    if first.faults.is_empty() {
+        return Ok(first);
+    }
+    let faults: Vec<String> = first.faults.iter().take(MAX_FAULTS).cloned().collect();
+    question.messages.push((Role::Assistant, beginning(&text.unwrap_or_default(), RETURNED_CHARS).to_owned()));
+    question.messages.push((Role::User, repair(&faults)));
+    let second = match model.request(&question).await {
+        Ok(text) => checked(text.as_deref(), &validate),
+        // The usable part of the first answer is better than nothing.
+        Err(NoAnswer::Limit(_)) if first.taken.is_some() => return Ok(first),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(if second.taken.is_none() && first.taken.is_some() { first } else { second })
 }
 
 fn checked<T>(text: Option<&str>, validate: impl Fn(&str) -> CheckedAnswer<T>) -> CheckedAnswer<T> {

@@ -1,5 +1,6 @@
 //! Reasons why there is no plan.
 
+use crate::prompt::{BudgetLimit, NoAnswer};
 use callwright_types::plan::PlanError;
 
 /// Why there is no plan.
@@ -26,19 +27,18 @@ pub enum GenerationError {
     #[error("{0}")]
     Unanswered(String),
     /// A limit is reached.
-    #[error("{0}")]
-    Limit(Limit),
+    #[error("the plan takes {0}")]
+    Limit(BudgetLimit),
 }
 
-/// Limit that ended plan generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Limit {
-    /// Maximum number of requests to the model.
-    #[error("the plan takes more than {0} requests to the model")]
-    Requests(u64),
-    /// Maximum number of tokens of these requests.
-    #[error("the plan takes more than {0} tokens")]
-    Tokens(u64),
+impl From<NoAnswer> for GenerationError {
+    fn from(reason: NoAnswer) -> Self {
+        match reason {
+            NoAnswer::Limit(limit) => Self::Limit(limit),
+            NoAnswer::Failed(reason) => Self::Unanswered(format!("the request to the model failed: {reason}")),
+            NoAnswer::Refused(reason) => Self::Unanswered(reason),
+        }
+    }
 }
 
 impl From<PlanError> for GenerationError {

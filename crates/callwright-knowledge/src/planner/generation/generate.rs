@@ -9,13 +9,13 @@ use super::converse::{PlanRequester, PlanningCost};
 use super::draft::{DraftNode, PlanDraft};
 use super::error::GenerationError;
 use super::grounding::GroundingTexts;
-use super::model::{PlanningModel, Purpose, Question};
-use super::prompts::{ConversationData, selection, selection_form};
+use super::prompts::{ConversationData, selection};
 use super::settings::GenerationSettings;
 use crate::planner::keys::ConversationKeys;
 use crate::planner::producers::{Producers, RequestScores};
 use crate::planner::tools::{PlanTool, Tools};
 use callwright_types::{Message, Plan};
+use callwright_upstream::TextSource;
 
 /// Inputs of plan generation.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ pub struct GenerationOutcome {
 /// because the settings limit the number of calls, and each call takes at most two requests.
 pub async fn generate(
     inputs: &PlanInputs<'_>,
-    model: &dyn PlanningModel,
+    model: &dyn TextSource,
     settings: &GenerationSettings,
 ) -> GenerationOutcome {
     generate_from_template(inputs, None, model, settings).await
@@ -65,7 +65,7 @@ pub async fn generate(
 pub async fn generate_from_template(
     inputs: &PlanInputs<'_>,
     template: Option<&Plan>,
-    model: &dyn PlanningModel,
+    model: &dyn TextSource,
     settings: &GenerationSettings,
 ) -> GenerationOutcome {
     let mut generation = PlanGeneration::new(inputs, model, settings);
@@ -96,11 +96,7 @@ pub(super) struct PlanGeneration<'a> {
 }
 
 impl<'a> PlanGeneration<'a> {
-    pub(super) fn new(
-        inputs: &'a PlanInputs<'a>,
-        model: &'a dyn PlanningModel,
-        settings: &'a GenerationSettings,
-    ) -> Self {
+    pub(super) fn new(inputs: &'a PlanInputs<'a>, model: &'a dyn TextSource, settings: &'a GenerationSettings) -> Self {
         let conversation = inputs.conversation.iter().map(|message| message.text.as_str());
         let texts = conversation.chain(inputs.memory.iter().map(String::as_str));
         Self {
@@ -110,7 +106,7 @@ impl<'a> PlanGeneration<'a> {
                 .with_outline(inputs.outline),
             grounding: GroundingTexts::new(texts.clone()),
             given_keys: ConversationKeys::collect(texts),
-            requester: PlanRequester { model, settings, cost: PlanningCost::default() },
+            requester: PlanRequester::new(model, settings),
             draft: PlanDraft::default(),
             scores: RequestScores::default(),
             notes: Vec::new(),
@@ -118,7 +114,7 @@ impl<'a> PlanGeneration<'a> {
     }
 
     pub(super) fn outcome(self, result: Result<Plan, GenerationError>) -> GenerationOutcome {
-        GenerationOutcome { result, cost: self.requester.cost, from_template: false, notes: self.notes }
+        GenerationOutcome { result, cost: self.requester.cost(), from_template: false, notes: self.notes }
     }
 
     async fn run(&mut self) -> Result<Plan, GenerationError> {
@@ -155,16 +151,11 @@ impl<'a> PlanGeneration<'a> {
         let descriptions: Vec<(&str, &str)> =
             offered.iter().map(|(_, tool)| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
         let names: HashSet<&str> = descriptions.iter().map(|(name, _)| *name).collect();
-        let question = Question::new(
-            Purpose::Selection,
-            selection(&self.conversation, &descriptions, self.settings),
-            selection_form(&descriptions),
-            self.settings,
-        );
+        let question = selection(&self.conversation, &descriptions, self.settings);
         let limit = self.settings.nodes;
-        let checked = self.requester.converse(question, |text| parse_selection(text, &names, limit)).await?;
-        let goals = checked.taken.ok_or_else(|| GenerationError::Unusable(checked.faults.join("; ")))?;
-        self.notes.extend(checked.faults);
+        let checked = self.requester.select(question, |text| parse_selection(text, &names, limit)).await?;
+        let (goals, faults) = checked.into_usable()?;
+        self.notes.extend(faults);
         let mut chosen = Vec::new();
         for SelectedGoal { tool: name, task } in goals {
             let Some((position, tool)) = offered.iter().find(|(_, tool)| tool.tool.name() == name) else { continue };

@@ -4,15 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::answer::parse;
-use super::converse::{CheckedAnswer, PlanRequester, PlanningCost};
+use super::converse::{CheckedAnswer, budgeted, converse};
 use super::error::GenerationError;
 use super::generate::PlanInputs;
-use super::model::{PlanningModel, Purpose, Question};
 use super::prompts::{ConversationData, DATA, OfferedData, offered};
 use super::settings::GenerationSettings;
-use crate::prompt::{form, messages, truth, truth_word};
+use crate::prompt::{Question, parse, truth, truth_word};
 use callwright_types::Cost;
+use callwright_upstream::TextSource;
 
 /// Minimum number of tools of a chain.
 const CHAINED: usize = 2;
@@ -30,20 +29,20 @@ pub struct PlanNeed {
 
 /// Determines whether the request needs a chain of calls. Sends no request if fewer than two tools are offered. A
 /// request limit of 2 is sufficient.
-pub async fn need(inputs: &PlanInputs<'_>, model: &dyn PlanningModel, settings: &GenerationSettings) -> PlanNeed {
+pub async fn need(inputs: &PlanInputs<'_>, model: &dyn TextSource, settings: &GenerationSettings) -> PlanNeed {
     let tools: Vec<_> = inputs.offered.iter().filter_map(|at| inputs.tools.tool(*at)).collect();
     if tools.len() < CHAINED {
         return PlanNeed { is_chain: false, cost: Cost::default(), error: None };
     }
     let descriptions: Vec<(&str, &str)> =
         tools.iter().map(|tool| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
-    let mut requester = PlanRequester { model, settings, cost: PlanningCost::default() };
-    let (is_chain, error) = match requester.converse(question(inputs, &descriptions, settings), chain).await {
-        Ok(CheckedAnswer { taken: Some(is_chain), .. }) => (is_chain, None),
-        Ok(CheckedAnswer { faults, .. }) => (false, Some(GenerationError::Unusable(faults.join("; ")))),
+    let mut model = budgeted(model, settings);
+    let checked = converse(&mut model, question(inputs, &descriptions, settings), chain).await;
+    let (is_chain, error) = match checked.and_then(CheckedAnswer::into_usable) {
+        Ok((is_chain, _)) => (is_chain, None),
         Err(error) => (false, Some(error)),
     };
-    PlanNeed { is_chain, cost: requester.cost.total(), error }
+    PlanNeed { is_chain, cost: model.spent, error }
 }
 
 #[derive(Serialize)]
@@ -53,7 +52,7 @@ struct NeedPromptData<'a> {
     tools: Vec<OfferedData<'a>>,
 }
 
-fn question(inputs: &PlanInputs<'_>, tools: &[(&str, &str)], settings: &GenerationSettings) -> Question {
+fn question(inputs: &PlanInputs<'_>, tools: &[(&str, &str)], settings: &GenerationSettings) -> Question<NeedAnswer> {
     let system = format!(
         "Determine whether the last message of the user takes a chain of calls of `tools`: a call that needs a value which neither the \
          conversation nor the memory has, and which the answer of another tool has.\n\n{DATA}\n\n\
@@ -66,7 +65,7 @@ fn question(inputs: &PlanInputs<'_>, tools: &[(&str, &str)], settings: &Generati
     );
     let conversation = ConversationData::new(inputs.conversation, inputs.memory, settings);
     let data = NeedPromptData { conversation, tools: offered(tools, settings) };
-    Question::new(Purpose::Need, messages(system, &data), form::<NeedAnswer>(), settings)
+    Question::new(system, &data)
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -3,10 +3,11 @@
 //! Text of third parties is in one user message, as one JSON object, so that no text can break out of its string.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::answer::{CompletionAnswer, Selection};
 use super::settings::GenerationSettings;
-use crate::prompt::{Messages, messages, object, one_of};
+use crate::prompt::Question;
 use callwright_common::text::beginning;
 use callwright_types::{Message, Speaker};
 
@@ -93,7 +94,7 @@ pub(super) fn selection(
     conversation: &ConversationData<'_>,
     tools: &[(&str, &str)],
     settings: &GenerationSettings,
-) -> Messages {
+) -> Question<Selection> {
     let system = format!(
         "You plan calls of tools backward, from the request of the user. Select the tools that fulfil it.\n\n{DATA}\n\n\
          Rules:\n\
@@ -105,7 +106,9 @@ pub(super) fn selection(
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}]}}",
         conversation.outlined()
     );
-    messages(system, &ToolSelectionData { conversation, tools: offered(tools, settings) })
+    let names: Vec<&str> = tools.iter().map(|(name, _)| *name).collect();
+    Question::new(system, &ToolSelectionData { conversation, tools: offered(tools, settings) })
+        .allowing("/properties/goals/items/properties/tool", &names)
 }
 
 #[derive(Serialize)]
@@ -128,18 +131,6 @@ pub(super) fn offered<'a>(tools: &[(&'a str, &'a str)], settings: &GenerationSet
         description: beginning(description, settings.description_chars),
     });
     offered.collect()
-}
-
-/// Returns the JSON Schema of an answer to [`selection`].
-pub(super) fn selection_form(tools: &[(&str, &str)]) -> Value {
-    object(json!({ "goals": goals_form(tools) }))
-}
-
-/// Returns the JSON Schema of a list of goals.
-pub(super) fn goals_form(tools: &[(&str, &str)]) -> Value {
-    let names: Vec<&str> = tools.iter().map(|(name, _)| *name).collect();
-    let goal = object(json!({"tool": one_of(&names), "task": {"type": "string"}}));
-    json!({"type": "array", "items": goal})
 }
 
 /// Call whose arguments are requested.
@@ -192,7 +183,10 @@ pub(super) struct PlannedData<'a> {
 }
 
 /// Builds the prompt that requests the sources of all arguments of a call.
-pub(super) fn completion(conversation: &ConversationData<'_>, call: &RequestedCallData<'_>) -> Messages {
+pub(super) fn completion(
+    conversation: &ConversationData<'_>,
+    call: &RequestedCallData<'_>,
+) -> Question<CompletionAnswer> {
     let again = if call.before.is_empty() { "" } else { AGAIN };
     let system = format!(
         "You plan calls of tools backward, from the request of the user. Determine the source of each argument of one call, \
@@ -218,7 +212,11 @@ pub(super) fn completion(conversation: &ConversationData<'_>, call: &RequestedCa
          not apply are null.",
         conversation.outlined()
     );
-    messages(system, &CompletionData { conversation, wanted: call })
+    let tools: Vec<&str> = call.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<&str> = call.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    Question::new(system, &CompletionData { conversation, wanted: call })
+        .allowing("/properties/calls/items/properties/tool", &tools)
+        .allowing("/properties/arguments/items/properties/name", &names)
 }
 
 #[derive(Serialize)]
@@ -226,27 +224,6 @@ struct CompletionData<'a> {
     #[serde(flatten)]
     conversation: &'a ConversationData<'a>,
     wanted: &'a RequestedCallData<'a>,
-}
-
-/// Returns the JSON Schema of an answer to [`completion`].
-pub(super) fn completion_form(call: &RequestedCallData<'_>) -> Value {
-    let tools: Vec<&str> = call.tools.iter().map(|tool| tool.name.as_str()).collect();
-    let names: Vec<&str> = call.arguments.iter().map(|argument| argument.name.as_str()).collect();
-    let (text, text_or_null) = (json!({"type": "string"}), json!({"type": ["string", "null"]}));
-    let scalar = json!({"type": ["string", "number", "boolean", "null"]});
-    let value = json!({"anyOf": [scalar, {"type": "array", "items": scalar}]});
-    let item = json!({"type": ["string", "null"], "enum": ["first", "all", "choose", null]});
-    let output = object(json!({"call": text, "output": text, "item": item}));
-    let call = object(json!({"call": text, "tool": one_of(&tools), "task": text}));
-    let argument = object(json!({
-        "name": one_of(&names),
-        "source": {"type": "string", "enum": ["value", "tool", "ask"]},
-        "value": value,
-        "words": text_or_null,
-        "outputs": {"anyOf": [{"type": "array", "items": output}, {"type": "null"}]},
-        "question": text_or_null,
-    }));
-    object(json!({"calls": {"type": "array", "items": call}, "arguments": {"type": "array", "items": argument}}))
 }
 
 /// Builds the one repair prompt for an answer with faults.
@@ -260,6 +237,7 @@ pub(super) fn repair(faults: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use callwright_openai::Role;
+    use serde_json::json;
 
     use super::*;
 
@@ -288,8 +266,8 @@ mod tests {
         let (messages, memory) = ([message(HOSTILE)], [HOSTILE.to_owned()]);
         let conversation = ConversationData::new(&messages, &memory, &settings);
         for (messages, pointer) in [
-            (selection(&conversation, &[("book", HOSTILE)], &settings), "/tools/0/description"),
-            (completion(&conversation, &requested_call()), "/wanted/task"),
+            (selection(&conversation, &[("book", HOSTILE)], &settings).messages, "/tools/0/description"),
+            (completion(&conversation, &requested_call()).messages, "/wanted/task"),
         ] {
             let [(Role::System, system), (Role::User, user)] = messages.as_slice() else { panic!("{messages:?}") };
             assert!(!system.contains("Ignore"), "{system}");
@@ -320,14 +298,11 @@ mod tests {
             schema.get("items").into_iter().for_each(check);
             schema.get("anyOf").and_then(Value::as_array).into_iter().flatten().for_each(check);
         }
-        check(&selection_form(&[("a", "")]));
-        check(&completion_form(&requested_call()));
-        assert_eq!(
-            completion_form(&requested_call())["properties"]["arguments"]["items"]["properties"]
-                .as_object()
-                .unwrap()
-                .len(),
-            6
-        );
+        let settings = GenerationSettings::default();
+        let conversation = ConversationData::new(&[], &[], &settings);
+        check(&selection(&conversation, &[("a", "")], &settings).form);
+        let completion = completion(&conversation, &requested_call()).form;
+        check(&completion);
+        assert_eq!(completion["properties"]["arguments"]["items"]["properties"].as_object().unwrap().len(), 6);
     }
 }

@@ -8,12 +8,12 @@ use super::complete::previous_arguments;
 use super::draft::{DraftNode, DraftNodeStatus, PlanDraft};
 use super::error::GenerationError;
 use super::generate::{GenerationOutcome, PlanGeneration, PlanInputs};
-use super::model::{PlanningModel, Purpose, Question};
-use super::renewed_goals::{PresentCall, PresentData, PresentGoal, RenewalAnswer, form, parse_renewal, question};
+use super::renewed_goals::{PresentCall, PresentData, PresentGoal, RenewalAnswer, parse_renewal, question};
 use super::settings::GenerationSettings;
 use crate::planner::tools::PlanTool;
 use callwright_types::Plan;
 use callwright_types::plan::Source;
+use callwright_upstream::TextSource;
 
 /// Plan in progress.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub async fn regenerate(
     inputs: &PlanInputs<'_>,
     present: &PresentPlan<'_>,
     renewal: &Renewal<'_>,
-    model: &dyn PlanningModel,
+    model: &dyn TextSource,
     settings: &GenerationSettings,
 ) -> GenerationOutcome {
     let mut generation = PlanGeneration::new(inputs, model, settings);
@@ -155,16 +155,11 @@ impl PlanGeneration<'_> {
             tools.iter().map(|(_, tool)| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
         let names: HashSet<&str> = descriptions.iter().map(|(name, _)| *name).collect();
         let present = present_data(&self.draft);
-        let question = Question::new(
-            Purpose::Selection,
-            question(&self.conversation, &present, &descriptions, self.settings),
-            form(&present, &descriptions),
-            self.settings,
-        );
+        let question = question(&self.conversation, &present, &descriptions, self.settings);
         let limit = self.settings.nodes;
-        let checked = self.requester.converse(question, |text| parse_renewal(text, &present, &names, limit)).await?;
-        let renewal = checked.taken.ok_or_else(|| GenerationError::Unusable(checked.faults.join("; ")))?;
-        self.notes.extend(checked.faults);
+        let checked = self.requester.select(question, |text| parse_renewal(text, &present, &names, limit)).await?;
+        let (renewal, faults) = checked.into_usable()?;
+        self.notes.extend(faults);
         Ok(renewal)
     }
 

@@ -2,15 +2,16 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::accept::validate_goals;
-use super::answer::{SelectedGoal, parse};
+use super::answer::SelectedGoal;
 use super::converse::CheckedAnswer;
-use super::prompts::{ConversationData, DATA, OfferedData, goals_form, offered};
+use super::prompts::{ConversationData, DATA, OfferedData, offered};
 use super::settings::GenerationSettings;
-use crate::prompt::{Messages, messages, object, one_of};
+use crate::prompt::{Question, parse};
 
 /// Plan in progress, as shown in the prompt.
 #[derive(Debug, Serialize)]
@@ -49,7 +50,7 @@ pub(super) fn question(
     present: &PresentData<'_>,
     tools: &[(&str, &str)],
     settings: &GenerationSettings,
-) -> Messages {
+) -> Question<RenewalAnswer> {
     let system = format!(
         "You plan calls of tools backward, from the request of the user. A plan is in progress, `present`, and the user has sent another \
          message. Determine the current goals.\n\n{DATA}\n\n\
@@ -65,17 +66,16 @@ pub(super) fn question(
          \"send_message\", \"task\": \"write to Ada\"}}], \"changed\": [\"call1\"]}}\n\n\
          Answer with one JSON object and nothing else: {{\"goals\": [{{\"tool\": \"...\", \"task\": \"...\"}}], \"changed\": [\"...\"]}}"
     );
-    messages(system, &RenewalPromptData { conversation, present, tools: offered(tools, settings) })
-}
-
-/// Returns the JSON Schema of its answer.
-pub(super) fn form(present: &PresentData<'_>, tools: &[(&str, &str)]) -> Value {
+    let names: Vec<&str> = tools.iter().map(|(name, _)| *name).collect();
     let calls: Vec<&str> = present.calls.iter().map(|call| call.call.as_str()).collect();
-    object(json!({"goals": goals_form(tools), "changed": {"type": "array", "items": one_of(&calls)}}))
+    let data = RenewalPromptData { conversation, present, tools: offered(tools, settings) };
+    Question::new(system, &data)
+        .allowing("/properties/goals/items/properties/tool", &names)
+        .allowing("/properties/changed/items", &calls)
 }
 
 /// Current goals and changed calls.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub(super) struct RenewalAnswer {
     pub(super) goals: Vec<SelectedGoal>,
     /// Labels of calls whose arguments have to be requested again.

@@ -2,23 +2,23 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::QUOTED_CHARS;
-use super::accept::{grounded_value, missing};
-use super::answer::{ArgumentAnswer, ArgumentOrigin, parse};
-use super::converse::CheckedAnswer;
+use super::accept::{grounded_value, missing, question_source};
+use super::answer::value_schema;
+use super::converse::{CheckedAnswer, converse};
 use super::error::GenerationError;
 use super::fitting::ToolParameters;
 use super::generate::{PlanGeneration, PlanInputs};
 use super::grounding::GroundingTexts;
-use super::model::{Purpose, Question};
 use super::prompt_data::prompt_schema;
 use super::prompts::{ConversationData, DATA};
 use crate::planner::keys::{ConversationKeys, KeyArgument, KeySources};
 use crate::planner::tools::PlanTool;
-use crate::prompt::{Messages, messages, object, one_of};
+use crate::prompt::{Question, parse};
 use callwright_common::text::{beginning, excerpt};
 use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node, Source};
@@ -58,10 +58,9 @@ impl PlanGeneration<'_> {
     pub(super) async fn fill(&mut self, template: &Plan) -> Result<Option<Plan>, GenerationError> {
         let Some(tools) = self.tools_of(template) else { return Ok(None) };
         let inputs = self.template_inputs(template, &tools);
-        let question =
-            Question::new(Purpose::Completion, self.question(template, &tools, &inputs), form(&inputs), self.settings);
+        let question = self.question(template, &tools, &inputs);
         let given = GivenTexts { grounding: &self.grounding, keys: &self.given_keys };
-        let checked = self.requester.converse(question, |text| validate(text, &inputs, given)).await?;
+        let checked = converse(&mut self.requester.model, question, |text| validate(text, &inputs, given)).await?;
         let Some(Some(filled)) = checked.taken else {
             self.notes.push("the known plan does not fit the request".to_owned());
             return Ok(None);
@@ -113,7 +112,7 @@ impl PlanGeneration<'_> {
         inputs
     }
 
-    fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[TemplateInput<'_>]) -> Messages {
+    fn question(&self, template: &Plan, tools: &[PlanTool], inputs: &[TemplateInput<'_>]) -> Question<TemplateAnswer> {
         let system = format!(
             "A plan of calls of tools is known, `known`, that served requests like the user's last message. Determine whether it fulfils the \
              current request, and the sources of its inputs.\n\n{DATA}\n\n\
@@ -130,13 +129,10 @@ impl PlanGeneration<'_> {
              Answer with one JSON object and nothing else: {{\"fits\": true, \"inputs\": [{{\"name\", \"source\", \"value\", \"words\", \
              \"question\"}}]}}. Members that do not apply are null."
         );
-        messages(
-            system,
-            &TemplatePromptData {
-                conversation: &self.conversation,
-                known: self.template_data(template, tools, inputs),
-            },
-        )
+        let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
+        let known = self.template_data(template, tools, inputs);
+        Question::new(system, &TemplatePromptData { conversation: &self.conversation, known })
+            .allowing("/properties/inputs/items/properties/name", &names)
     }
 
     fn template_data<'t>(
@@ -221,25 +217,32 @@ fn depth(plan: &Plan) -> usize {
     depths.into_values().max().unwrap_or_default()
 }
 
-fn form(inputs: &[TemplateInput<'_>]) -> Value {
-    let names: Vec<&str> = inputs.iter().map(|input| input.name).collect();
-    let scalar = json!({"type": ["string", "number", "boolean", "null"]});
-    let text_or_null = json!({"type": ["string", "null"]});
-    let input = object(json!({
-        "name": one_of(&names),
-        "source": {"type": "string", "enum": ["value", "ask"]},
-        "value": {"anyOf": [scalar, {"type": "array", "items": scalar}]},
-        "words": text_or_null,
-        "question": text_or_null,
-    }));
-    object(json!({"fits": {"type": "boolean"}, "inputs": {"type": "array", "items": input}}))
-}
-
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct TemplateAnswer {
     fits: bool,
     #[serde(default)]
-    inputs: Vec<ArgumentAnswer>,
+    inputs: Vec<InputAnswer>,
+}
+
+/// Input with its source.
+#[derive(Deserialize, JsonSchema)]
+struct InputAnswer {
+    name: String,
+    source: InputOrigin,
+    #[serde(default)]
+    #[schemars(schema_with = "value_schema")]
+    value: Value,
+    #[serde(default)]
+    words: Option<String>,
+    #[serde(default)]
+    question: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum InputOrigin {
+    Value,
+    Ask,
 }
 
 /// Validates an answer; the inner value is `None` if the template does not fit.
@@ -284,7 +287,7 @@ impl TemplateInputUse<'_> {
     ///
     /// # Errors
     /// Feedback for the model: the fault of the given input.
-    fn source(&self, given: Option<&ArgumentAnswer>, texts: GivenTexts<'_>) -> Result<Option<Source>, String> {
+    fn source(&self, given: Option<&InputAnswer>, texts: GivenTexts<'_>) -> Result<Option<Source>, String> {
         let Some(given) = given else {
             if !self.required {
                 return Ok(None);
@@ -295,12 +298,11 @@ impl TemplateInputUse<'_> {
         };
         match given.source {
             // An optional argument does not justify a question to the user.
-            ArgumentOrigin::User if !self.required => Ok(None),
-            ArgumentOrigin::User => {
-                Ok(Some(given.question_source().unwrap_or_else(|| missing(&self.tool, self.argument))))
-            }
-            ArgumentOrigin::Value => {
-                let source = grounded_value(&self.tool, self.argument, given, texts.grounding)?;
+            InputOrigin::Ask if !self.required => Ok(None),
+            InputOrigin::Ask => Ok(Some(question_source(&self.tool, self.argument, given.question.as_deref()))),
+            InputOrigin::Value => {
+                let source =
+                    grounded_value(&self.tool, self.argument, (&given.value, given.words.as_deref()), texts.grounding)?;
                 match (&self.key, &source) {
                     (Some(key), Source::Value { value, .. }) if !key.may_be(value, texts.keys) => {
                         Err("it is a key, and the value is no key of the conversation; a tool supplies it".to_owned())
@@ -308,7 +310,6 @@ impl TemplateInputUse<'_> {
                     _ => Ok(Some(source)),
                 }
             }
-            ArgumentOrigin::Tool => Err("its source is `value` or `ask`".to_owned()),
         }
     }
 }
@@ -340,7 +341,7 @@ mod tests {
         assert_understood("template", one, &expected, |text| {
             let TemplateAnswer { fits, inputs } = parse(text).ok()?;
             let [input] = <[ArgumentAnswer; 1]>::try_from(inputs).ok()?;
-            (input.source == ArgumentOrigin::User).then_some((fits, input.name, input.question))
+            matches!(input.source, InputOrigin::Ask).then_some((fits, input.name, input.question))
         });
         let other = r#"{"fits": false, "inputs": []}"#;
         assert_understood("template", other, &(false, 0), |text| {

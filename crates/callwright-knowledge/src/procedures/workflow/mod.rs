@@ -5,25 +5,26 @@
 //! critic requests edits until none are needed. The switches of [`Settings`] disable the same parts as the paper's
 //! ablations (section 4.5). A workflow that cannot continue returns its best result so far.
 
+mod answers;
 mod lookup;
 mod prompts;
-mod requester;
 #[cfg(test)]
 mod tests;
 
 use std::fmt::Write as _;
 
+pub use crate::prompt::Budget;
 pub use lookup::{ProcedureLookup, ToolOutputs};
 pub use prompts::OutlineRequest;
-pub use requester::Budget;
 
 use super::Settings;
+use crate::prompt::{BudgetedModel, NoAnswer, Question};
+use answers::ONE_TEXT;
 use callwright_common::text::{beginning, one_line};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use lookup::{FittingProcedures, RetrievedProcedures};
 use prompts::{OutlineContext, OutlineTask, edited, questions, reviewed, summary, updated};
-use requester::{OutlineRequester, OutlineStop};
 
 /// Result of a workflow.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,15 +52,18 @@ pub async fn outline(
     let mut run = OutlineRun {
         task: OutlineTask::new(request, settings),
         lookup,
-        requester: OutlineRequester { source, budget, spent: Cost::default(), settings },
+        model: BudgetedModel { source, temperature: settings.temperature, budget, spent: Cost::default() },
         settings,
         fitting: Vec::new(),
         retrieved: RetrievedProcedures::default(),
         steps: Vec::new(),
     };
-    let stopped = run.run().await.err().map(|stop| stop.to_string());
-    let OutlineRun { steps, fitting, retrieved, requester, .. } = run;
-    Outline { steps, fitting, procedures: retrieved.ids(), cost: requester.spent, stopped }
+    let stopped = run.run().await.err().map(|reason| match reason {
+        NoAnswer::Limit(limit) => format!("the outline takes {limit}"),
+        NoAnswer::Failed(reason) | NoAnswer::Refused(reason) => reason,
+    });
+    let OutlineRun { steps, fitting, retrieved, model, .. } = run;
+    Outline { steps, fitting, procedures: retrieved.ids(), cost: model.spent, stopped }
 }
 
 /// Returns the steps as a note for the model, appended to the user's message.
@@ -77,7 +81,7 @@ pub fn note(steps: &[String]) -> String {
 struct OutlineRun<'a> {
     task: OutlineTask<'a>,
     lookup: &'a ProcedureLookup<'a>,
-    requester: OutlineRequester<'a>,
+    model: BudgetedModel<'a>,
     settings: &'a Settings,
     fitting: Vec<String>,
     retrieved: RetrievedProcedures,
@@ -86,14 +90,14 @@ struct OutlineRun<'a> {
 }
 
 impl OutlineRun<'_> {
-    async fn run(&mut self) -> Result<(), OutlineStop> {
+    async fn run(&mut self) -> Result<(), NoAnswer> {
         let FittingProcedures { ids, shown: found } = self.lookup.for_request(self.task.request, self.settings).await;
         self.fitting = ids;
         if found.is_empty() {
             return Ok(());
         }
         self.retrieved.add(&found);
-        let drafted = self.requester.request(&prompts::draft(&self.task, &found)).await?;
+        let drafted = self.request(&prompts::draft(&self.task, &found), "steps").await?;
         self.replace_steps(drafted);
         if self.steps.is_empty() {
             return Ok(());
@@ -103,8 +107,8 @@ impl OutlineRun<'_> {
     }
 
     /// Rewrites the request into questions, retrieves procedures for each, and updates the draft from them.
-    async fn update(&mut self) -> Result<Vec<OutlineContext>, OutlineStop> {
-        let Some(questions) = self.requester.request(&questions(&self.task, self.settings)).await? else {
+    async fn update(&mut self) -> Result<Vec<OutlineContext>, NoAnswer> {
+        let Some(questions) = self.request(&questions(&self.task, self.settings), "questions").await? else {
             return Ok(Vec::new());
         };
         let mut context = Vec::new();
@@ -119,7 +123,7 @@ impl OutlineRun<'_> {
                 all.add(&found);
                 continue;
             }
-            let summarized = self.requester.request(&summary(&self.task, &question, &found)).await?;
+            let summarized = self.request(&summary(&self.task, &question, &found), ONE_TEXT).await?;
             let answer = summarized.map(|summary| self.normalized(summary, 1)).unwrap_or_default().pop();
             context.extend(answer.map(|answer| OutlineContext::Summary { question, answer }));
         }
@@ -128,24 +132,28 @@ impl OutlineRun<'_> {
             context.push(OutlineContext::Whole { procedures: all.wordings() });
         }
         for answer in &context {
-            let steps = self.requester.request(&updated(&self.task, &self.steps, answer)).await?;
+            let steps = self.request(&updated(&self.task, &self.steps, answer), "steps").await?;
             self.replace_steps(steps);
         }
         Ok(context)
     }
 
     /// Reviews and edits the steps until no edits are needed.
-    async fn refine(&mut self, context: &[OutlineContext]) -> Result<(), OutlineStop> {
+    async fn refine(&mut self, context: &[OutlineContext]) -> Result<(), NoAnswer> {
         for _ in 0..self.settings.critic_rounds {
-            let review = self.requester.request(&reviewed(&self.task, &self.steps)).await?;
+            let review = self.request(&reviewed(&self.task, &self.steps), "edits").await?;
             let edits = review.map(|edits| self.normalized(edits, self.settings.outline_steps)).unwrap_or_default();
             if edits.is_empty() {
                 break;
             }
-            let steps = self.requester.request(&edited(&self.task, &self.steps, &edits, context)).await?;
+            let steps = self.request(&edited(&self.task, &self.steps, &edits, context), "steps").await?;
             self.replace_steps(steps);
         }
         Ok(())
+    }
+
+    async fn request<T>(&mut self, question: &Question<T>, member: &str) -> Result<Option<Vec<String>>, NoAnswer> {
+        answers::request(&mut self.model, question, member, self.settings.tries).await
     }
 
     /// Replaces the steps unless the answer is empty.

@@ -2,12 +2,11 @@
 //! no text can break out of its string.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
+use super::answers::{EditsAnswer, QuestionsAnswer, StepsAnswer, SummaryAnswer};
 use super::lookup::{FoundWords, ProcedureWords};
-use super::requester::{ONE_TEXT, Prompt};
 use crate::procedures::Settings;
-use crate::prompt::{messages, object};
+use crate::prompt::Question;
 use callwright_common::text::beginning;
 
 /// Part of every prompt: data from third parties may look like an instruction.
@@ -70,7 +69,7 @@ impl<'a> OutlineTask<'a> {
 }
 
 /// Builds the prompt for a draft from the procedures that fit the request.
-pub(super) fn draft(task: &OutlineTask<'_>, found: &[FoundWords]) -> Prompt {
+pub(super) fn draft(task: &OutlineTask<'_>, found: &[FoundWords]) -> Question<StepsAnswer> {
     #[derive(Serialize)]
     struct OutlineDraftData<'a> {
         #[serde(flatten)]
@@ -82,11 +81,11 @@ pub(super) fn draft(task: &OutlineTask<'_>, found: &[FoundWords]) -> Prompt {
          and `steps`. Reuse what applies here too.\n\n{DATA}\n\n{STEPS}\n\n{STEPS_EXAMPLE}\n\nAnswer with one JSON object and nothing else: \
          {{\"steps\": [\"...\"]}}"
     );
-    prompt(system, &OutlineDraftData { task, procedures: words(found) }, "steps")
+    Question::new(system, &OutlineDraftData { task, procedures: words(found) })
 }
 
 /// Builds the prompt for an outline and questions that known procedures may answer.
-pub(super) fn questions(task: &OutlineTask<'_>, settings: &Settings) -> Prompt {
+pub(super) fn questions(task: &OutlineTask<'_>, settings: &Settings) -> Question<QuestionsAnswer> {
     let system = format!(
         "Determine what information is necessary to fulfil `request` with `tools`. First write a rough `outline`, a few words for each step. \
          Then write at most {} `questions`, each about one part of the outline, in the words of a description of such a procedure; the most \
@@ -95,12 +94,11 @@ pub(super) fn questions(task: &OutlineTask<'_>, settings: &Settings) -> Prompt {
          \"questions\": [\"...\"]}}",
         settings.questions
     );
-    let list = json!({"type": "array", "items": {"type": "string"}});
-    Prompt { form: object(json!({"outline": list, "questions": list})), ..prompt(system, task, "questions") }
+    Question::new(system, task)
 }
 
 /// Builds the prompt that summarises the procedures found for a question.
-pub(super) fn summary(task: &OutlineTask<'_>, question: &str, found: &[FoundWords]) -> Prompt {
+pub(super) fn summary(task: &OutlineTask<'_>, question: &str, found: &[FoundWords]) -> Question<SummaryAnswer> {
     #[derive(Serialize)]
     struct OutlineSummaryData<'a> {
         request: &'a str,
@@ -113,11 +111,11 @@ pub(super) fn summary(task: &OutlineTask<'_>, question: &str, found: &[FoundWord
          \"water_plant takes the plant_id that list_plants returns, and the litres.\"}}\n\nAnswer with one JSON object and nothing else: {{\"answer\": \"...\"}}"
     );
     let data = OutlineSummaryData { request: task.request, question, procedures: words(found) };
-    prompt(system, &data, ONE_TEXT)
+    Question::new(system, &data)
 }
 
 /// Builds the prompt that updates the steps.
-pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answer: &OutlineContext) -> Prompt {
+pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answer: &OutlineContext) -> Question<StepsAnswer> {
     #[derive(Serialize)]
     struct OutlineUpdateData<'a> {
         #[serde(flatten)]
@@ -130,11 +128,11 @@ pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answer: &Outline
          If `found` adds nothing, repeat the same steps.\n\n{DATA}\n\n{STEPS}\n\n{STEPS_EXAMPLE}\n\nAnswer with one JSON object and nothing else: \
          {{\"steps\": [\"...\"]}}"
     );
-    prompt(system, &OutlineUpdateData { task, steps, found: answer }, "steps")
+    Question::new(system, &OutlineUpdateData { task, steps, found: answer })
 }
 
 /// Builds the prompt of the critic.
-pub(super) fn reviewed(task: &OutlineTask<'_>, steps: &[String]) -> Prompt {
+pub(super) fn reviewed(task: &OutlineTask<'_>, steps: &[String]) -> Question<EditsAnswer> {
     #[derive(Serialize)]
     struct OutlineReviewData<'a> {
         #[serde(flatten)]
@@ -146,11 +144,16 @@ pub(super) fn reviewed(task: &OutlineTask<'_>, steps: &[String]) -> Prompt {
          the source of every argument. Name each necessary edit in one sentence in `edits`. If no edit is necessary, `edits` is [].\n\n{DATA}\n\nExample: if no step finds the `plant_id` that the last one takes, the answer is {{\"edits\": [\"Find the plant's id with \
          list_plants first.\"]}}\n\nAnswer with one JSON object and nothing else: {{\"edits\": [\"...\"]}}"
     );
-    prompt(system, &OutlineReviewData { task, steps }, "edits")
+    Question::new(system, &OutlineReviewData { task, steps })
 }
 
 /// Builds the prompt that applies edits to the steps.
-pub(super) fn edited(task: &OutlineTask<'_>, steps: &[String], edits: &[String], context: &[OutlineContext]) -> Prompt {
+pub(super) fn edited(
+    task: &OutlineTask<'_>,
+    steps: &[String],
+    edits: &[String],
+    context: &[OutlineContext],
+) -> Question<StepsAnswer> {
     #[derive(Serialize)]
     struct OutlineEditData<'a> {
         #[serde(flatten)]
@@ -162,18 +165,9 @@ pub(super) fn edited(task: &OutlineTask<'_>, steps: &[String], edits: &[String],
     let system = format!(
         "Edit `steps`, which have to fulfil `request` with `tools`, by `edits`; `found` has the available information. Change nothing else.\n\n{DATA}\n\n{STEPS}\n\n{STEPS_EXAMPLE}\n\nAnswer with one JSON object and nothing else: {{\"steps\": [\"...\"]}}"
     );
-    prompt(system, &OutlineEditData { task, steps, edits, found: context }, "steps")
+    Question::new(system, &OutlineEditData { task, steps, edits, found: context })
 }
 
 fn words(found: &[FoundWords]) -> Vec<&ProcedureWords> {
     found.iter().map(|(_, words)| words).collect()
-}
-
-fn prompt(system: String, data: &impl Serialize, member: &'static str) -> Prompt {
-    let value = match member {
-        ONE_TEXT => json!({"type": "string"}),
-        _ => json!({"type": "array", "items": {"type": "string"}}),
-    };
-    let form = object(Value::Object(Map::from_iter([(member.to_owned(), value)])));
-    Prompt { messages: messages(system, data), form, member }
 }

@@ -4,10 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::prompt::MAX_BYTES;
 use callwright_judge::repair::answers::{AnswerShape, read_value};
-
-/// Maximum size of an answer, in bytes; ten times that of twelve patterns of maximum length.
-const MAX_BYTES: usize = 256 * 1024;
 
 /// Pattern as written by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -72,6 +70,7 @@ fn kind(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prompt::MAX_BYTES;
     use callwright_judge::repair::answers::assert_understood;
 
     const ONE: &str = r#"[{"description": "a", "cases": ["b", "c"], "why": 1}]"#;

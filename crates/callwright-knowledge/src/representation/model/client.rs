@@ -3,46 +3,34 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::ModelSettings;
 use super::answer_cache::CachingModel;
-use crate::prompt::CostCounter;
-use callwright_common::text::{one_line, shortened};
+use super::prompts::repair;
+use crate::prompt::{CountedModel, Question, refusal};
+use callwright_common::text::beginning;
 use callwright_openai::Role;
 use callwright_types::Cost;
-pub(super) use callwright_upstream::Answered;
-use callwright_upstream::{Manner, Patience, TextModel, TextSource, Upstream};
+use callwright_upstream::{Answered, Patience, TextModel, Upstream};
 
-/// Temperature 0 for reproducible answers.
-const MANNER: Manner<'static> = Manner { temperature: 0.0, form: None, requests: None };
-
-/// Maximum number of characters of a model's text that a message quotes.
-const QUOTED_CHARS: usize = 160;
+/// Maximum number of characters of a faulty answer that are sent back to the model.
+const RETURNED_CHARS: usize = 8_000;
 
 /// Model of an upstream with its answers and the accumulated cost. Equal requests are sent once.
 #[derive(Debug)]
 pub struct LearnerModel {
-    model: CachingModel,
     name: String,
-    pub(super) settings: ModelSettings,
-    cost: CostCounter,
+    /// Limits of prompts and answers.
+    pub settings: ModelSettings,
+    answers: Arc<CachingModel>,
+    model: CountedModel,
 }
 
 impl LearnerModel {
     /// Creates a client for the model of this name.
     pub fn new(upstream: Arc<Upstream>, name: &str, settings: ModelSettings) -> Self {
-        let max_wait = Duration::from_secs(settings.max_wait_seconds);
-        Self {
-            model: CachingModel::new(Arc::new(TextModel::new(
-                upstream,
-                name,
-                Patience { tries: settings.tries, max_wait },
-            ))),
-            name: name.to_owned(),
-            settings,
-            cost: CostCounter::default(),
-        }
+        let patience = Patience { tries: settings.tries, max_wait: Duration::from_secs(settings.max_wait_seconds) };
+        let answers = Arc::new(CachingModel::new(Arc::new(TextModel::new(upstream, name, patience))));
+        Self { name: name.to_owned(), settings, model: CountedModel::new(answers.clone()), answers }
     }
 
     /// Returns its name.
@@ -50,35 +38,49 @@ impl LearnerModel {
         &self.name
     }
 
-    /// Returns its settings.
-    pub fn settings(&self) -> &ModelSettings {
-        &self.settings
-    }
-
     /// Returns the answers so far, for a run that continues this one, and takes those of an earlier run.
     pub fn cache(&self) -> &CachingModel {
-        &self.model
+        &self.answers
     }
 
     /// Returns the cost so far, as counted by the provider.
     pub fn cost(&self) -> Cost {
-        self.cost.total()
+        self.model.cost()
     }
 
-    /// Sends a request and retries only if there is no answer or the provider is busy. `form` is the JSON Schema of the
-    /// answer, for providers that support it.
+    /// Sends a question and, if the answer is unusable, one repair request. Further retries happen only if there is no
+    /// answer or the provider is busy.
     ///
     /// # Errors
-    /// Why there is no answer, and the fix.
-    pub(super) async fn request(&self, messages: &[(Role, String)], form: &Value) -> Result<Answered, String> {
-        let manner = Manner { form: Some(form), ..MANNER };
-        let exchange = self.model.ask(messages, manner).await;
-        self.cost.add(&exchange);
-        exchange.answered
+    /// Why there is no usable answer, and the fix.
+    pub(super) async fn converse<A, T>(
+        &self,
+        mut question: Question<A>,
+        accept: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let (text, fault) = match self.judged(&question, &accept).await? {
+            Ok(accepted) => return Ok(accepted),
+            Err(faulty) => faulty,
+        };
+        question.messages.push((Role::Assistant, beginning(&text, RETURNED_CHARS).to_owned()));
+        question.messages.push((Role::User, repair(&fault)));
+        let second = self.judged(&question, &accept).await?;
+        second.map_err(|(_, second)| format!("the model's answer is unusable, also after one repair request: {second}"))
     }
-}
 
-/// Returns the beginning of a third-party text, on one line.
-pub(super) fn quoted(text: &str) -> String {
-    shortened(&one_line(text), QUOTED_CHARS).to_owned()
+    /// Returns the accepted answer, or its text and its fault.
+    async fn judged<A, T>(
+        &self,
+        question: &Question<A>,
+        accept: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<Result<T, (String, String)>, String> {
+        match self.model.request(&question.messages, Some(&question.form)).await? {
+            Answered::Text(text) => Ok(accept(&text).map_err(|fault| (text, fault))),
+            Answered::CutOff => {
+                let fault = "it was cut off because it is too long; give fewer and shorter items".to_owned();
+                Ok(Err((String::new(), fault)))
+            }
+            Answered::Refused(reason) => Err(refusal(&reason)),
+        }
+    }
 }

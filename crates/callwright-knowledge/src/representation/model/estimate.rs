@@ -26,8 +26,8 @@ impl Estimate {
             return;
         }
         let addition = Addition { tool, description, patterns: &[], missed: samples, room: 0 };
-        let messages = prompts::addition(&addition, settings);
-        let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
+        let question = prompts::addition(&addition, settings);
+        let prompt: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
         // One request to add and one to edit, which also contains the patterns. Each is repeated once if its answer is
         // unusable, after that answer.
         let prompt = u64::try_from(prompt).unwrap_or(u64::MAX).saturating_mul(4).saturating_add(4 * ANSWER_TOKENS);
@@ -49,8 +49,8 @@ impl Estimate {
         let longest: usize = lengths.iter().take(candidates).sum();
         let mut cost = Cost::default();
         for query in queries {
-            let messages = prompts::selection(query, &[], settings);
-            let prompt: usize = messages.iter().map(|(_, text)| estimated(text)).sum();
+            let question = prompts::selection(query, &[], settings);
+            let prompt: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
             let prompt = u64::try_from(prompt.saturating_add(longest)).unwrap_or(u64::MAX);
             cost.requests += 2;
             cost.prompt_tokens = cost.prompt_tokens.saturating_add(prompt.saturating_mul(2));

@@ -3,26 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde_json::Value;
 
 use super::LearnerModel;
 use super::accept::Acceptance;
 use super::answer::PatternsAnswer;
-use super::client::Answered;
-use super::prompts::{self, repair, sampled};
-use crate::prompt::{Messages, form};
+use super::prompts::{self, sampled};
+use crate::prompt::Question;
 use crate::representation::{Addition, Edition, ProposeError, Proposer};
-use callwright_common::text::beginning;
-use callwright_openai::Role;
 use callwright_types::representation::Pattern;
 
-/// Maximum number of characters of a faulty answer that are sent back to the model.
-const RETURNED_CHARS: usize = 8_000;
-
-/// Requests patterns from a model (sections 4.2 and appendix A of the paper).
-///
-/// An unusable answer is sent back to the model once with its fault. If the second answer is unusable too, there is no
-/// proposal. A refusal is not repeated. `model/accept.rs` defines which parts of an answer are used.
 #[derive(Debug)]
 pub struct LlmProposer {
     model: Arc<LearnerModel>,
@@ -37,38 +26,12 @@ impl LlmProposer {
     async fn propose<T>(
         &self,
         tool: &str,
-        messages: Messages,
+        question: Question<PatternsAnswer>,
         accept: impl Fn(&str) -> Result<T, String>,
     ) -> Result<T, ProposeError> {
-        converse(&self.model, messages, &form::<PatternsAnswer>(), accept)
-            .await
-            .map_err(|reason| ProposeError { tool: tool.to_owned(), reason })
+        let proposed = self.model.converse(question, accept).await;
+        proposed.map_err(|reason| ProposeError { tool: tool.to_owned(), reason })
     }
-}
-
-/// Sends the messages, with one repair round for an unusable answer.
-pub(super) async fn converse<T>(
-    model: &LearnerModel,
-    mut messages: Messages,
-    form: &Value,
-    accept: impl Fn(&str) -> Result<T, String>,
-) -> Result<T, String> {
-    let judge = |answered: Answered| match answered {
-        Answered::Text(text) => Ok(accept(&text).map_err(|fault| (text, fault))),
-        Answered::CutOff => {
-            let fault = "it was cut off because it is too long; give fewer and shorter items".to_owned();
-            Ok(Err((String::new(), fault)))
-        }
-        Answered::Refused(reason) => Err(format!("the model refuses: {reason}")),
-    };
-    let (text, fault) = match judge(model.request(&messages, form).await?)? {
-        Ok(accepted) => return Ok(accepted),
-        Err(faulty) => faulty,
-    };
-    messages.push((Role::Assistant, beginning(&text, RETURNED_CHARS).to_owned()));
-    messages.push((Role::User, repair(&fault)));
-    let second = judge(model.request(&messages, form).await?)?;
-    second.map_err(|(_, second)| format!("the model's answer is unusable, also after one repair request: {second}"))
 }
 
 impl Proposer for LlmProposer {
@@ -83,9 +46,9 @@ impl Proposer for LlmProposer {
             }
             let settings = &self.model.settings;
             let acceptance = Acceptance::new(settings, &sampled(addition.missed, settings));
-            let messages = prompts::addition(&addition, settings);
+            let question = prompts::addition(&addition, settings);
             let accept = |answer: &str| acceptance.added(answer, addition.patterns, addition.room);
-            self.propose(addition.tool, messages, accept).await
+            self.propose(addition.tool, question, accept).await
         })
     }
 
@@ -96,8 +59,8 @@ impl Proposer for LlmProposer {
             }
             let settings = &self.model.settings;
             let acceptance = Acceptance::new(settings, edition.wrong);
-            let messages = prompts::edition(&edition, settings);
-            self.propose(edition.tool, messages, |answer| acceptance.edited(answer, edition.patterns)).await
+            let question = prompts::edition(&edition, settings);
+            self.propose(edition.tool, question, |answer| acceptance.edited(answer, edition.patterns)).await
         })
     }
 }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::LearnerModel;
-use super::client::quoted;
-use super::prompts::{letter, letter_form, selection};
-use super::proposer::converse;
+use super::prompts::{letter, selection};
 use crate::representation::ProposeError;
+use callwright_common::text::{one_line, shortened};
 use callwright_judge::repair::answers::read_choice;
+
+/// Maximum number of characters of an answer that a message quotes.
+const QUOTED_CHARS: usize = 160;
 
 /// Number of letters.
 const MAX_CANDIDATES: usize = 26;
@@ -54,9 +56,8 @@ impl LlmSelector {
             [first, _, ..] => first.name,
             _ => return Ok(0),
         };
-        let messages = selection(query, candidates, &self.model.settings);
-        let form = letter_form(candidates.len());
-        let chosen = converse(&self.model, messages, &form, |answer| parse_letter(answer, candidates)).await;
+        let question = selection(query, candidates, &self.model.settings);
+        let chosen = self.model.converse(question, |answer| parse_letter(answer, candidates)).await;
         chosen.map_err(|reason| ProposeError { tool: first.to_owned(), reason })
     }
 }
@@ -68,7 +69,8 @@ impl LlmSelector {
 fn parse_letter(answer: &str, candidates: &[Candidate<'_>]) -> Result<usize, String> {
     let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name).collect();
     read_choice(answer, &names).ok_or_else(|| {
-        format!("it is no letter from A to {}: {}", letter(candidates.len().saturating_sub(1)), quoted(answer))
+        let last = letter(candidates.len().saturating_sub(1));
+        format!("it is no letter from A to {last}: {}", shortened(&one_line(answer), QUOTED_CHARS))
     })
 }
 

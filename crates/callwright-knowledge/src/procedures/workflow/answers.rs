@@ -1,97 +1,60 @@
-//! Sends requests to a model within a budget.
+//! Answers of the outline's questions.
 
+use schemars::JsonSchema;
 use serde_json::Value;
 
-use crate::procedures::Settings;
-use crate::prompt::Messages;
-use callwright_common::tokens::estimated;
+use crate::prompt::{BudgetedModel, MAX_BYTES, NoAnswer, Question};
 use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
-use callwright_types::Cost;
-use callwright_upstream::{Answered, Manner, TextSource};
 
-/// Maximum size of an answer, in bytes.
-const MAX_BYTES: usize = 64 * 1024;
-
-/// Member of an answer that is one text, and not a list.
+/// Member that is one text. All others are lists.
 pub(super) const ONE_TEXT: &str = "answer";
 
-/// Budget of a workflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// Maximum number of requests to the model.
-    pub requests: u64,
-    /// Maximum number of tokens of prompts and answers; estimated if the provider does not report them.
-    pub tokens: u64,
+/// Answer with the steps of an outline.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the form is used: the list may also be written alone")]
+pub(super) struct StepsAnswer {
+    steps: Vec<String>,
 }
 
-/// One request: messages, and the member of the JSON object that is the answer.
-#[derive(Debug)]
-pub(super) struct Prompt {
-    pub(super) messages: Messages,
-    pub(super) form: Value,
-    pub(super) member: &'static str,
+/// Answer with questions about an outline.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the form is used: the list may also be written alone")]
+pub(super) struct QuestionsAnswer {
+    outline: Vec<String>,
+    questions: Vec<String>,
 }
 
-/// Why no further request is possible.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(super) enum OutlineStop {
-    #[error("the outline takes more than {0} requests")]
-    Requests(u64),
-    #[error("the outline takes more than {0} tokens")]
-    Tokens(u64),
-    #[error("{0}")]
-    Unanswered(String),
+/// Answer to one of the questions.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the form is used: the text may also be written alone")]
+pub(super) struct SummaryAnswer {
+    answer: String,
 }
 
-/// Sends requests and accounts for their cost.
-#[derive(Debug)]
-pub(super) struct OutlineRequester<'a> {
-    pub(super) source: &'a dyn TextSource,
-    pub(super) budget: Budget,
-    pub(super) spent: Cost,
-    pub(super) settings: &'a Settings,
+/// Answer with the necessary edits of an outline.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only the form is used: the list may also be written alone")]
+pub(super) struct EditsAnswer {
+    edits: Vec<String>,
 }
 
-impl OutlineRequester<'_> {
-    /// Sends a request and retries while the answer cannot be parsed, up to the configured number of attempts. Returns
-    /// `None` if no attempt returned a parsable answer.
-    pub(super) async fn request(&mut self, prompt: &Prompt) -> Result<Option<Vec<String>>, OutlineStop> {
-        for _ in 0..self.settings.tries.max(1) {
-            let text = self.request_once(prompt).await?;
-            if let Some(answer) = text.and_then(|text| parse(&text, prompt.member)) {
-                return Ok(Some(answer));
-            }
-        }
-        Ok(None)
-    }
-
-    /// Returns the text of an answer; `None` if it was truncated.
-    async fn request_once(&mut self, prompt: &Prompt) -> Result<Option<String>, OutlineStop> {
-        let size: usize = prompt.messages.iter().map(|(_, text)| estimated(text)).sum();
-        let size = u64::try_from(size).unwrap_or(u64::MAX);
-        let remaining = self.budget.requests.saturating_sub(self.spent.requests);
-        if remaining == 0 {
-            return Err(OutlineStop::Requests(self.budget.requests));
-        }
-        if self.spent.tokens().saturating_add(size) > self.budget.tokens {
-            return Err(OutlineStop::Tokens(self.budget.tokens));
-        }
-        let manner =
-            Manner { temperature: self.settings.temperature, form: Some(&prompt.form), requests: Some(remaining) };
-        let exchange = self.source.ask(&prompt.messages, manner).await;
-        let answer_tokens = match &exchange.answered {
-            Ok(Answered::Text(text)) => u64::try_from(estimated(text)).unwrap_or(u64::MAX),
-            _ => 0,
-        };
-        let (prompt_tokens, completion_tokens) =
-            exchange.usage.map_or((size, answer_tokens), |usage| (usage.prompt_tokens, usage.completion_tokens));
-        self.spent.add(Cost { requests: exchange.requests.max(1), prompt_tokens, completion_tokens });
-        match exchange.answered.map_err(OutlineStop::Unanswered)? {
-            Answered::Text(text) => Ok(Some(text)),
-            Answered::CutOff => Ok(None),
-            Answered::Refused(reason) => Err(OutlineStop::Unanswered(format!("the model refuses: {reason}"))),
+/// Returns the texts of a member of the answer; `None` if all `tries` answers are unusable.
+///
+/// # Errors
+/// [`NoAnswer`]: a limit is reached, or the model does not answer.
+pub(super) async fn request<T>(
+    model: &mut BudgetedModel<'_>,
+    question: &Question<T>,
+    member: &str,
+    tries: u32,
+) -> Result<Option<Vec<String>>, NoAnswer> {
+    for _ in 0..tries.max(1) {
+        let text = model.request(question).await?;
+        if let Some(answer) = text.and_then(|text| parse(&text, member)) {
+            return Ok(Some(answer));
         }
     }
+    Ok(None)
 }
 
 /// Parses an answer: the list of texts, or the one text, that is the member of a JSON object. Models may give the value
