@@ -16,7 +16,6 @@ mod note_taker;
 pub mod prompts;
 mod redaction;
 mod reflection;
-mod render;
 mod retirement;
 mod settings;
 mod text;
@@ -28,9 +27,9 @@ pub use merge::{learn, surplus};
 pub use note_taker::{NoteTaker, TrainingResult, is_right};
 pub use redaction::redacted;
 pub use reflection::{LessonCase, PrivateTexts};
-pub use render::render_lessons;
 pub use retirement::{ObservedTurn, draw, observe, retirement};
 pub use settings::Settings;
+pub use wording::render_lessons;
 
 /// Text for a model when no lesson was found (paper, appendix B).
 pub const NO_EXPERIENCE: &str = "No relevant experience";

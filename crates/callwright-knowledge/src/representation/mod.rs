@@ -8,7 +8,6 @@ mod learner;
 mod model;
 mod render;
 mod set;
-mod settings;
 mod watch;
 
 pub use file::limits::PATTERNS as MAX_PATTERNS;
@@ -26,5 +25,5 @@ pub use model::{
 };
 pub use render::render;
 pub use set::Representations;
-pub use settings::Settings;
+pub use set::Settings;
 pub use watch::watch;

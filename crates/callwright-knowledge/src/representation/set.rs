@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::Settings;
 use super::file::{Ranking, RepresentationError, RepresentationFile, folder, read_classifier, shared_classifier};
 use callwright_common::text::nearest;
@@ -186,6 +189,24 @@ fn hint(name: &str, names: &[&str]) -> String {
 pub(super) fn directory(settings: &Settings, base_dir: &Path) -> Option<PathBuf> {
     let directory = (!settings.directory.is_empty()).then(|| base_dir.join(&settings.directory))?;
     Some(std::path::absolute(&directory).unwrap_or(directory))
+}
+
+/// Source of the representations and their budget in prompts (`[representations]`).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// Directory of `*.yaml` and `*.yml` files, one per toolset (relative to the configuration file's directory).
+    /// Empty: none.
+    pub directory: String,
+    /// Maximum size of a tool's description with its patterns, in estimated tokens of four bytes. The tool's own
+    /// description is never truncated. 0: models get no patterns, and only the ranking uses them.
+    pub description_tokens: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { directory: String::new(), description_tokens: 256 }
+    }
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! One line of the requests, and one of the candidates.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::toolsets::{PlanToolset, PlanToolsets, RequestCandidates};
 use crate::OfflineError;
 use crate::lines::{LineBatch, parse_line};
 use crate::processing::ProcessedBatch;
 use callwright_common::json::scalar_text;
+use callwright_knowledge::planner::generation::PlanInputs;
 use callwright_knowledge::planner::producers::{Candidate, Request};
+use callwright_knowledge::planner::when::needs_plan;
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_types::{Message, Speaker};
 
@@ -133,4 +135,36 @@ pub(super) fn candidate_json(candidate: &Candidate, toolset: &PlanToolset) -> Va
         "score": candidate.score,
         "reasons": reasons.collect::<Map<String, Value>>(),
     })
+}
+
+/// Members of an output line, in order.
+#[derive(Serialize)]
+pub(super) struct PlanNeededLine<'a> {
+    id: &'a Value,
+    pub(super) plan_needed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Value>,
+}
+
+/// Returns the line of the output: whether a record needs a plan, with all tools of its toolset offered.
+pub(super) fn needed_line(read: &ReadRecord<'_>) -> PlanNeededLine<'_> {
+    let ReadRecord { record, request, toolset, vectors, .. } = read;
+    let offered: Vec<usize> = (0..toolset.len()).collect();
+    let why = needs_plan(&PlanInputs {
+        tools: toolset.tools(),
+        producers: toolset.producers(),
+        scores: &toolset.producers().score(request, vectors),
+        offered: &offered,
+        conversation: &record.conversation(),
+        memory: &[],
+        outline: &[],
+    });
+    let why = why.map(|why| {
+        json!({
+            "tool": toolset.name(why.tool),
+            "argument": why.argument,
+            "producer": candidate_json(&why.producer, toolset),
+        })
+    });
+    PlanNeededLine { id: &record.id, plan_needed: why.is_some(), why }
 }

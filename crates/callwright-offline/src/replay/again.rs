@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use bytes::Bytes;
 
 use super::answer::ReplayedAnswer;
-use super::recorded::{counted_attempts, recorded_answer};
+use super::answer::{counted_attempts, recorded_answer};
 use crate::judge::Judge;
 use crate::tool_sets::{NO_TOOLS, OfferedToolSet, ToolSetKey};
 use callwright_judge::repair::Spoken;

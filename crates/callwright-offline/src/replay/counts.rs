@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::again::again;
 use super::answer::ReplayedAnswer;
+use super::answer::{counted_attempts, recorded};
 use super::fates::{Fate, Fates, ReplayBudget, TurnFates};
 use super::reading::{ListedTrace, TraceRecord};
-use super::recorded::{counted_attempts, recorded};
 use super::rows::Rows;
 use crate::judge::Judge;
 use callwright_common::text::excerpt;

@@ -9,7 +9,6 @@ mod answer;
 mod counts;
 mod fates;
 pub(super) mod reading;
-mod recorded;
 mod rows;
 mod words;
 

@@ -1,10 +1,13 @@
 //! `retrieve`: ranks tools for recorded requests, best first, as a server does.
 
-mod job;
-mod record;
 mod tools;
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use tokio::runtime::Handle;
+use tools::RetrievalTools;
+use tools::{query_of, ranking_line};
 
 use super::OfflineError;
 use super::input::refuse_second_stream;
@@ -13,12 +16,8 @@ use super::output::OutputWriter;
 use super::processing::{ProcessedBatch, process_lines};
 use callwright_common::parallel::cores;
 use callwright_common::progress::ProgressObserver;
-use callwright_search::embedding::Vector;
+use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::ToolQuery;
-
-pub use job::{RetrieveJob, RetrieveSummary};
-use record::{query_of, ranking_line};
-use tools::RetrievalTools;
 
 pub(crate) use tools::tool_index;
 
@@ -64,4 +63,47 @@ fn rank_batch(
         rankings.record(found.is_empty());
     }
     Ok(())
+}
+
+/// Inputs and settings of a run.
+#[derive(Debug)]
+pub struct RetrieveJob {
+    /// Lines `{"name", "description", "parameters"?}`.
+    pub tools: PathBuf,
+    /// Learned representations of tools defined by clients, if they are used.
+    pub representations: Option<PathBuf>,
+    /// Lines `{"query"}`.
+    pub queries: PathBuf,
+    /// Output file of the rankings.
+    pub rankings: PathBuf,
+    /// Maximum number of names in a ranking.
+    pub count: usize,
+    /// Embedding model; without it, texts are compared by words only.
+    pub embedder: Option<Arc<dyn Embedder>>,
+    /// Whether the reasons for each tool are written too.
+    pub details: bool,
+}
+
+/// Counts over a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RetrieveSummary {
+    /// Ranked tools.
+    pub tools: u64,
+    /// Tools with learned representations.
+    pub learned: u64,
+    /// Answered queries.
+    pub records: u64,
+    /// Queries without a found tool.
+    pub empty: u64,
+    /// Whether the classifier beside the representations is not used, because it was learned with other vectors.
+    pub unfit_classifier: bool,
+    /// Unusable lines of tools and queries.
+    pub problems: u64,
+}
+
+impl RetrieveSummary {
+    pub(super) fn count(&mut self, is_empty: bool) {
+        self.records += 1;
+        self.empty += u64::from(is_empty);
+    }
 }

@@ -16,18 +16,13 @@ mod complete;
 mod converse;
 mod draft;
 mod error;
-mod finish;
 mod fitting;
 mod generate;
 mod grounding;
-mod guessed_keys;
 mod need;
-mod number_words;
-mod output_location;
 mod prompt_data;
 mod prompts;
 mod regenerate;
-mod renewed_goals;
 mod settings;
 mod template;
 

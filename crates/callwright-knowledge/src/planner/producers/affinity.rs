@@ -1,9 +1,9 @@
 //! Scores how well an output field of one tool fits an argument of another, independent of the request.
 
-use super::answer::OutputFeatures;
 use super::candidate::{Evidence, EvidenceScore};
 use super::profile::Profile;
 use super::segment::Segment;
+use super::tool::OutputFeatures;
 use super::tool::{InputFeatures, PositionMap, ToolFeatures, position_map};
 use super::vocabulary::{share, shared, sum};
 use callwright_search::retrieval::Term;

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::index::Producers;
 use super::segment::Segment;
-use super::shape::{Http, ToolShape};
+use super::tool::{Http, ToolShape};
 use callwright_common::parallel::map_all;
 use callwright_openapi::{Catalog, Location, Operation, Toolset};
 use callwright_types::OutputLink;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::edges::Edges;
 use super::segment::Segment;
-use super::shape::ToolShape;
+use super::tool::ToolShape;
 use callwright_search::retrieval::Term;
 
 /// Maximum number of tools per key. Keys of more tools do not discriminate.

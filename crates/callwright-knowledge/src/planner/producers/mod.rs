@@ -5,22 +5,18 @@
 //! are then a lookup.
 
 mod affinity;
-mod answer;
 mod candidate;
 mod catalog;
 mod clause;
 mod edges;
 mod feature_index;
 mod index;
-mod leaders;
 mod profile;
 mod request;
-mod request_scores;
 mod scoring;
 mod search;
 mod segment;
 mod segment_scores;
-mod shape;
 #[cfg(test)]
 mod shared_data_tests;
 #[cfg(test)]
@@ -34,7 +30,7 @@ pub use catalog::{CatalogProducers, segment_of};
 pub use edges::{Edge, Edges};
 pub use index::Producers;
 pub use request::Request;
-pub use request_scores::RequestScores;
+pub use request::RequestScores;
 pub use segment::Segment;
-pub use shape::{Http, ToolShape};
+pub use tool::{Http, ToolShape};
 pub use tool::{documented_fields, output_fields};

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::segment_scores::SegmentScores;
 use super::words::{content_words, terms};
 use callwright_search::retrieval::Term;
 
@@ -113,6 +114,42 @@ fn values(clause: &str) -> Vec<Term> {
         word.contains(char::is_numeric) || *at > 0 && first.is_some_and(char::is_uppercase)
     });
     terms(&values.flat_map(|(_, word)| content_words(word)).collect::<Vec<_>>())
+}
+
+/// Scores of a request, computed once for all arguments.
+#[derive(Debug, Clone, Default)]
+pub struct RequestScores {
+    pub(super) segments: Vec<SegmentScores>,
+    /// Positions of the tools with the highest scores, best first.
+    pub(super) best: Vec<usize>,
+    /// Positions of the tools declared as used, in ascending order.
+    pub(super) used: Vec<usize>,
+    /// Positions of the tools whose calls are requested, in ascending order.
+    pub(super) requested: Vec<usize>,
+    /// Values in each clause.
+    pub(super) values: Vec<ClauseValues>,
+}
+
+impl RequestScores {
+    /// Declares the tools that are used; they are ranked first.
+    #[must_use]
+    pub fn using(self, tools: impl IntoIterator<Item = usize>) -> Self {
+        Self { used: sorted(tools), ..self }
+    }
+
+    /// Declares the tools whose calls are requested, so that they may supply values even if they change something.
+    #[must_use]
+    pub fn requesting(self, tools: impl IntoIterator<Item = usize>) -> Self {
+        Self { requested: sorted(tools), ..self }
+    }
+}
+
+/// Returns the distinct positions in ascending order.
+pub(super) fn sorted(tools: impl IntoIterator<Item = usize>) -> Vec<usize> {
+    let mut tools: Vec<usize> = tools.into_iter().collect();
+    tools.sort_unstable();
+    tools.dedup();
+    tools
 }
 
 #[cfg(test)]

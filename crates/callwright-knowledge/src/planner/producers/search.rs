@@ -3,12 +3,12 @@
 use super::affinity::{
     ConsumerArgument, ValueScores, add_answer_evidence, add_field_evidence, add_tool_evidence, is_possible,
 };
-use super::answer::OutputFeatures;
 use super::candidate::{Candidate, Evidence, EvidenceScore};
 use super::index::{Producers, SegmentPart, Source};
 use super::profile::Profile;
-use super::request_scores::RequestScores;
+use super::request::RequestScores;
 use super::segment_scores::{SegmentScores, ToolRequestScore};
+use super::tool::OutputFeatures;
 use super::tool::{PositionMap, ToolFeatures, position_map};
 
 /// Weight of evidence from the request. It counts twice, because other evidence is not specific to the request.

@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use super::affinity::{ConsumerArgument, ValueScores, add_answer_evidence, add_tool_evidence};
-use super::answer::OutputFeatures;
 use super::candidate::EvidenceScore;
 use super::feature_index::FeatureIndex;
 use super::profile::Profile;
-use super::shape::ToolShape;
+use super::tool::OutputFeatures;
+use super::tool::ToolShape;
 use super::tool::{InputFeatures, Profiles, ToolFeatures, text_terms};
 use super::vocabulary::ToolTermCounts;
 use callwright_search::embedding::Vector;

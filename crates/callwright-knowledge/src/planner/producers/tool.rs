@@ -6,17 +6,15 @@ use std::sync::Arc;
 use ahash::RandomState;
 use serde_json::Value;
 
-use super::answer::{AnswerFeatures, OutputFeatures};
 use super::profile::{Profile, ProfileSource, subjects, things};
-use super::shape::ToolShape;
 use super::vocabulary::{ToolTermCounts, WeightedTerms, sum};
 use super::words::{content_words, name_words, terms, writes};
 use callwright_common::json::Pointer;
 use callwright_common::schema::{LocalSchema, Views};
 use callwright_common::text::beginning;
-use callwright_search::retrieval::Term;
-use callwright_types::OutputField;
+use callwright_search::retrieval::{Term, ToolText};
 use callwright_types::output::fields_of;
+use callwright_types::{OutputField, OutputLink};
 
 /// Weight of a word in a tool's name, relative to 1 for a word in its description.
 const NAME_WEIGHT: f32 = 2.0;
@@ -263,6 +261,91 @@ fn is_schema(output: &Value) -> bool {
         || ["type", "$ref", "allOf", "anyOf", "oneOf"]
             .iter()
             .any(|keyword| output.get(*keyword).is_some_and(|value| value.is_string() || value.is_array()))
+}
+
+/// Tool as input of the producer index: a catalog operation, a client's tool or a line of a file.
+#[derive(Debug, Clone)]
+pub struct ToolShape<'a> {
+    /// Name, unique within its segment.
+    pub name: &'a str,
+    /// Description; may be empty.
+    pub description: &'a str,
+    /// JSON Schema of its arguments; `null` if unknown.
+    pub parameters: &'a Value,
+    /// Output fields of its answers; empty if unknown.
+    pub outputs: &'a [OutputField],
+    /// HTTP request of a catalog operation.
+    pub http: Option<Http<'a>>,
+    /// OpenAPI links from its answers to arguments.
+    pub links: &'a [OutputLink],
+}
+
+impl ToolShape<'_> {
+    /// Returns the text to embed for [`Segment::with_vectors`](super::Segment::with_vectors): name and description.
+    pub fn embedded(&self) -> String {
+        let (name, description) = (self.name.to_owned(), self.description.to_owned());
+        ToolText { name, description, ..ToolText::default() }.embedded()
+    }
+}
+
+/// Method and path template of an operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Http<'a> {
+    /// Method, in upper case.
+    pub method: &'a str,
+    /// Path template: `/users/{id}`.
+    pub path: &'a str,
+}
+
+/// Features of the documented answer of a tool. Tools with the same output fields share them: in large documents,
+/// thousands of operations answer with the same schema.
+#[derive(Debug, Default)]
+pub(super) struct AnswerFeatures {
+    /// Values of the answer; empty if it is not documented.
+    pub(super) outputs: Box<[OutputFeatures]>,
+    /// Distinct names of the values.
+    pub(super) names: Box<[Term]>,
+    /// Distinct words of these names.
+    pub(super) words: Box<[Term]>,
+    /// Distinct keys.
+    pub(super) keys: Box<[Term]>,
+    /// Things that identifying values denote.
+    pub(super) things: Box<[Term]>,
+    /// Whether any value is an identifier.
+    pub(super) identifies: bool,
+}
+
+/// Value of a tool's answer.
+#[derive(Debug, Clone)]
+pub(super) struct OutputFeatures {
+    pub(super) pointer: Box<str>,
+    /// Position among the segment's profiles.
+    pub(super) profile: u32,
+    pub(super) depth: u8,
+    pub(super) in_list: bool,
+}
+
+impl AnswerFeatures {
+    /// Collects the features of an answer with these values.
+    pub(super) fn new(outputs: Box<[OutputFeatures]>, profiles: &[Profile]) -> Self {
+        let of_outputs: Vec<&Profile> =
+            outputs.iter().filter_map(|output| profiles.get(output.profile as usize)).collect();
+        let identifying = || of_outputs.iter().filter(|profile| profile.identifies);
+        Self {
+            names: distinct(of_outputs.iter().map(|profile| profile.whole)),
+            words: distinct(of_outputs.iter().flat_map(|profile| profile.words.iter().map(|(term, _)| *term))),
+            keys: distinct(of_outputs.iter().filter_map(|profile| profile.key)),
+            things: distinct(identifying().flat_map(|profile| profile.things.iter().chain(&profile.holders).copied())),
+            identifies: identifying().next().is_some(),
+            outputs,
+        }
+    }
+}
+
+fn distinct(terms: impl Iterator<Item = Term>) -> Box<[Term]> {
+    let mut terms: Vec<Term> = terms.collect::<HashSet<Term>>().into_iter().collect();
+    terms.sort_unstable();
+    terms.into()
 }
 
 #[cfg(test)]

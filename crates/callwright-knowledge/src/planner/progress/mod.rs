@@ -4,7 +4,6 @@
 //! items by the words of the conversation, and `follow` reconciles the plan with the client's calls. The state has a
 //! JSON form for the store, so that any replica can continue a plan.
 
-mod choice;
 mod follow;
 #[cfg(test)]
 mod tests;
@@ -21,9 +20,9 @@ use callwright_judge::scanner::{Expectation, Expectations};
 use callwright_types::plan::{Item, MissingInput, Node, Reference, Source};
 use callwright_types::{Plan, ids};
 
-pub use choice::choose_by_words;
 pub use follow::SeenCall;
 use values::ValueLookup;
+pub use values::choose_by_words;
 
 /// Plan and its execution state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

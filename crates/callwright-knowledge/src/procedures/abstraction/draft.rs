@@ -1,10 +1,10 @@
 //! Converts calls with traced origins to a procedure draft.
 
+use super::ProcedureTool;
 use super::answers::key;
-use super::calls::ProcedureTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
 use super::schema::ValueSchema;
-use super::user_messages::is_trivial;
+use super::vocabulary::is_trivial;
 use super::wording::{output_words, step_words};
 use crate::procedures::Settings;
 use callwright_common::text::{beginning, first_sentence};

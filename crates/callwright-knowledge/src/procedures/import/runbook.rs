@@ -8,7 +8,7 @@
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde_json::Value;
 
-use super::workflow::{ImportedStep, ImportedWorkflow, OperationName, input, label};
+use super::{ImportedStep, ImportedWorkflow, OperationName, input, label};
 use callwright_common::json::Pointer;
 use callwright_types::plan::{Argument, Item, Reference, Source};
 

@@ -11,14 +11,13 @@ mod estimate;
 mod prompts;
 mod proposer;
 mod selector;
-mod settings;
 
 pub use answer_cache::{AnswerCache, CachingModel};
 pub use client::LearnerModel;
+pub use client::ModelSettings;
 pub use estimate::Estimate;
 pub use proposer::LlmProposer;
 pub use selector::{Candidate, LlmSelector};
-pub use settings::ModelSettings;
 
 #[cfg(test)]
 mod test_model;

@@ -3,7 +3,7 @@
 use super::{Learner, ToolLearningState};
 use crate::representation::learner::LearnError;
 use crate::representation::learner::board::ScoreBoard;
-use crate::representation::learner::competitors::CompetitorScores;
+use crate::representation::learner::fit::CompetitorScores;
 use crate::representation::learner::similarities::{EmbeddedPattern, SampleSimilarities};
 use callwright_search::retrieval::Fusion;
 

@@ -1,7 +1,7 @@
 //! Fits the weights of patterns and the weight of words relative to meaning.
 
 use super::Learner;
-use crate::representation::learner::competitors::CompetitorScores;
+use crate::representation::learner::fit::CompetitorScores;
 use crate::representation::learner::fit::WeightProblem;
 use crate::representation::learner::similarities::SampleSimilarities;
 use callwright_search::retrieval::Fusion;
