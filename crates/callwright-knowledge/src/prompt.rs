@@ -21,6 +21,9 @@ use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 /// Maximum size of an answer; a larger one is not parsed.
 pub(crate) const MAX_BYTES: usize = 256 * 1024;
 
+/// Maximum number of characters of a faulty answer that are sent back to the model.
+pub(crate) const RETURNED_CHARS: usize = 8_000;
+
 /// Messages with their roles.
 pub(crate) type Messages = Vec<(Role, String)>;
 

@@ -16,11 +16,11 @@ const MAX_NAMED: usize = 20;
 
 /// Documentation of all APIs.
 pub(super) struct DocumentLibrary {
-    explainer: Explainer,
-    apis: BTreeSet<String>,
+    pub(super) explainer: Explainer,
+    pub(super) apis: BTreeSet<String>,
     folder: String,
     /// Errors of files that could not be read, or only in part.
-    errors: Vec<DocumentError>,
+    pub(super) errors: Vec<DocumentError>,
     /// Warnings about members that cannot be read, one for each API and member.
     warnings: Mutex<BTreeMap<(String, &'static str), String>>,
 }
@@ -51,19 +51,6 @@ impl DocumentLibrary {
         Ok(Self { explainer, apis, folder: folder.display().to_string(), errors, warnings: Mutex::default() })
     }
 
-    pub(super) fn explainer(&self) -> &Explainer {
-        &self.explainer
-    }
-
-    pub(super) fn apis(&self) -> &BTreeSet<String> {
-        &self.apis
-    }
-
-    /// Returns the errors of files that could not be read, or only in part.
-    pub(super) fn errors(&self) -> &[DocumentError] {
-        &self.errors
-    }
-
     /// Stores the first warning about a member of an API's lines.
     pub(super) fn warn(&self, api: &str, member: &'static str, message: impl FnOnce() -> String) {
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,11 +61,6 @@ impl DocumentLibrary {
     pub(super) fn warnings(&self) -> Vec<String> {
         let warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         warnings.values().cloned().collect()
-    }
-
-    /// Returns the number of indexed passages.
-    pub(super) fn passages(&self) -> usize {
-        self.explainer.passages()
     }
 
     /// Returns the toolset for a line's `api`.

@@ -68,7 +68,7 @@ pub fn explain(
     observer: &dyn ProgressObserver,
 ) -> Result<ExplainSummary, OfflineError> {
     let library = runtime.block_on(DocumentLibrary::read(&job.docs, &job.settings, job.embedder.as_ref()))?;
-    library.errors().iter().for_each(|error| observer.left_out(&error.to_string()));
+    library.errors.iter().for_each(|error| observer.left_out(&error.to_string()));
     learn_envelopes(job, &library)?;
     let failures = InputLines::open(&job.failures)?;
     let output = OutputWriter::create(&job.explanations, &[&job.failures])?;
@@ -109,7 +109,7 @@ pub struct ExplainSummary {
 
 impl ExplainSummary {
     pub(super) fn of(library: &DocumentLibrary) -> Self {
-        Self { apis: library.apis().len() as u64, indexed: library.passages() as u64, ..Self::default() }
+        Self { apis: library.apis.len() as u64, indexed: library.explainer.passages() as u64, ..Self::default() }
     }
 
     pub(super) fn count(&mut self, explanation: &Explanation) {

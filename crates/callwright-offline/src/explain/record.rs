@@ -64,7 +64,7 @@ pub(super) fn learn_line(text: &str, library: &DocumentLibrary) {
     let Ok(failure) = serde_json::from_str::<FailureInput<'_>>(text) else { return };
     if let Some(Ok(toolset)) = failure.api.as_deref().map(|api| library.toolset(api)) {
         let answer = ApiAnswer::new(UNTOLD_STATUS, failure.body.map(body).unwrap_or_default());
-        library.explainer().learn(toolset, &Outcome::Answered(answer));
+        library.explainer.learn(toolset, &Outcome::Answered(answer));
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn explain_line(
     let operation = OperationRef { toolset: toolset.to_owned(), tool: tool.unwrap_or_default() };
     let outcome = failure.outcome(library, toolset);
     let arguments: Map<String, Value> = arguments.unwrap_or_default();
-    let explanation = library.explainer().explain(&operation, &outcome, &arguments).await;
+    let explanation = library.explainer.explain(&operation, &outcome, &arguments).await;
     Ok((explanation_line(id, &explanation, details), explanation))
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 
 use callwright_knowledge::experience::{self, LessonStore, StoredLesson};
-use callwright_knowledge::memory::MemoryChange;
+use callwright_knowledge::memory::{MemoryChange, MemoryIndex, MemoryStore};
 use callwright_knowledge::procedures::{self, ProcedureStore, StoredProcedure};
 use callwright_search::embedding::{Embedder, Vector};
-use callwright_store::{Memory, Revision, Store, StoreError};
+use callwright_store::{Changes, Memory, Revision, Store, StoreError};
 use callwright_types::{Lesson, Procedure};
 
 /// Number of lessons or procedures read from the store at once.
@@ -63,45 +63,40 @@ impl MemoryCache {
     /// [`StoreError`]; changes loaded before the error are kept.
     pub async fn refresh(&self) -> Result<CachedMemory, StoreError> {
         let mut memory = self.memory.lock().await;
-        loop {
-            let changes = Memory::<Lesson>::changed(&*self.store, memory.lessons, PAGE).await?;
-            if !(changes.changed.is_empty() && changes.removed.is_empty()) {
-                let noted = self.noted(changes.changed).await.into_iter().map(MemoryChange::Stored);
-                let forgotten = changes.removed.into_iter().map(MemoryChange::Deleted);
-                memory.lesson_store = Arc::new(memory.lesson_store.with(noted.chain(forgotten)));
-            }
-            memory.lessons = changes.upto;
-            if !changes.more {
-                break;
-            }
-        }
-        loop {
-            let changes = Memory::<Procedure>::changed(&*self.store, memory.procedures, PAGE).await?;
-            if !(changes.changed.is_empty() && changes.removed.is_empty()) {
-                let stored = self.stored(changes.changed).await.into_iter().map(MemoryChange::Stored);
-                let forgotten = changes.removed.into_iter().map(MemoryChange::Deleted);
-                memory.library = Arc::new(memory.library.with(stored.chain(forgotten)));
-            }
-            memory.procedures = changes.upto;
-            if !changes.more {
-                break;
-            }
-        }
+        let CachedMemory { lesson_store, library, lessons, procedures } = &mut *memory;
+        let text = |lesson: &Lesson| experience::embedded_text(lesson).to_owned();
+        self.load(lesson_store, lessons, text, |lesson, vector| StoredLesson { lesson, vector }).await?;
+        let stored = |procedure, vector: Option<Vector>| StoredProcedure { procedure, vector: vector.map(Arc::new) };
+        self.load(library, procedures, procedures::embedded_text, stored).await?;
         Ok(memory.clone())
     }
 
-    async fn noted(&self, lessons: Vec<Lesson>) -> Vec<StoredLesson> {
-        let vectors = self.vectors(lessons.iter().map(|lesson| experience::embedded_text(lesson).to_owned())).await;
-        let noted = lessons.into_iter().zip(vectors);
-        noted.map(|(lesson, vector)| StoredLesson { lesson: Arc::new(lesson), vector }).collect()
-    }
-
-    async fn stored(&self, procedures: Vec<Procedure>) -> Vec<StoredProcedure> {
-        let vectors = self.vectors(procedures.iter().map(procedures::embedded_text)).await;
-        let stored = procedures.into_iter().zip(vectors);
-        stored
-            .map(|(procedure, vector)| StoredProcedure { procedure: Arc::new(procedure), vector: vector.map(Arc::new) })
-            .collect()
+    /// Loads the changes of one kind of memory after a revision.
+    async fn load<M, I: MemoryIndex>(
+        &self,
+        cached: &mut Arc<MemoryStore<I>>,
+        revision: &mut Revision,
+        text: impl Fn(&M) -> String,
+        stored: impl Fn(Arc<M>, Option<Vector>) -> I::Stored,
+    ) -> Result<(), StoreError>
+    where
+        Store: Memory<M>,
+    {
+        loop {
+            let Changes { changed, removed, upto, more, .. } =
+                Memory::<M>::changed(&*self.store, *revision, PAGE).await?;
+            if !(changed.is_empty() && removed.is_empty()) {
+                let vectors = self.vectors(changed.iter().map(&text)).await;
+                let learned = changed.into_iter().zip(vectors);
+                let learned = learned.map(|(memory, vector)| MemoryChange::Stored(stored(Arc::new(memory), vector)));
+                let forgotten = removed.into_iter().map(MemoryChange::Deleted);
+                *cached = Arc::new(cached.with(learned.chain(forgotten)));
+            }
+            *revision = upto;
+            if !more {
+                return Ok(());
+            }
+        }
     }
 
     /// Returns the vectors of texts; `None` without an embedder or after its failure: search uses words only then.

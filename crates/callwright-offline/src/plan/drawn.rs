@@ -127,11 +127,11 @@ async fn draw_batch(
 
 async fn draw(job: &DrawJob, read: &ReadRecord<'_>) -> GenerationOutcome {
     let ReadRecord { record, request, toolset, vectors, .. } = read;
-    let scores = toolset.producers().score(request, vectors);
+    let scores = toolset.producers.score(request, vectors);
     let offered: Vec<usize> = (0..toolset.len()).collect();
     let inputs = PlanInputs {
-        tools: toolset.tools(),
-        producers: toolset.producers(),
+        tools: &toolset.tools,
+        producers: &toolset.producers,
         scores: &scores,
         offered: &offered,
         conversation: &record.conversation(),

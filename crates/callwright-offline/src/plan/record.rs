@@ -151,9 +151,9 @@ pub(super) fn needed_line(read: &ReadRecord<'_>) -> PlanNeededLine<'_> {
     let ReadRecord { record, request, toolset, vectors, .. } = read;
     let offered: Vec<usize> = (0..toolset.len()).collect();
     let why = needs_plan(&PlanInputs {
-        tools: toolset.tools(),
-        producers: toolset.producers(),
-        scores: &toolset.producers().score(request, vectors),
+        tools: &toolset.tools,
+        producers: &toolset.producers,
+        scores: &toolset.producers.score(request, vectors),
         offered: &offered,
         conversation: &record.conversation(),
         memory: &[],

@@ -43,9 +43,9 @@ pub(super) struct PlanToolsets {
 #[derive(Debug)]
 pub(super) struct PlanToolset {
     names: Vec<String>,
-    producers: Producers,
+    pub(super) producers: Producers,
     /// Compiled tools; empty if calls are not judged.
-    tools: ToolList,
+    pub(super) tools: ToolList,
 }
 
 /// Candidates for a request: tool, argument and candidates, in the order of the tools.
@@ -178,14 +178,6 @@ impl PlanToolset {
 
     pub(super) fn len(&self) -> usize {
         self.names.len()
-    }
-
-    pub(super) fn producers(&self) -> &Producers {
-        &self.producers
-    }
-
-    pub(super) fn tools(&self) -> &ToolList {
-        &self.tools
     }
 
     pub(super) fn name(&self, position: usize) -> Option<&str> {

@@ -58,7 +58,7 @@ fn rank_batch(
         None => Vec::new(),
     };
     for (at, query) in queries.iter().enumerate() {
-        let found = tools.index().search(&ToolQuery { text: query, vector: vectors.get(at) }, job.count);
+        let found = tools.index.search(&ToolQuery { text: query, vector: vectors.get(at) }, job.count);
         rankings.write(&ranking_line(query, &found, tools, job.details));
         rankings.record(found.is_empty());
     }

@@ -18,7 +18,7 @@ use callwright_search::retrieval::{
 #[derive(Debug)]
 pub(super) struct RetrievalTools {
     texts: Vec<ToolText>,
-    index: ToolIndex,
+    pub(super) index: ToolIndex,
 }
 
 impl RetrievalTools {
@@ -52,10 +52,6 @@ impl RetrievalTools {
         summary.unfit_classifier = classifier.is_some() && fitting.is_none();
         let index = tool_index(&texts, embedder, learned.ranking(None), fitting).await?;
         Ok(Self { texts, index })
-    }
-
-    pub(super) fn index(&self) -> &ToolIndex {
-        &self.index
     }
 
     /// Returns the name of the tool at a position.

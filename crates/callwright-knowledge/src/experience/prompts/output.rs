@@ -4,12 +4,10 @@ use serde_json::Value;
 
 use crate::experience::Settings;
 use crate::experience::text::shortened;
+use crate::prompt::MAX_BYTES;
 use callwright_common::json::bare;
 use callwright_common::text::{beginning_bytes, one_line};
 use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
-
-/// Maximum number of bytes of an output that are parsed; a note is about a thousandth of that.
-const MAX_BYTES: usize = 256 * 1024;
 
 /// Maximum number of notes per output.
 const MAX_NOTES: usize = 8;

@@ -5,14 +5,11 @@ use serde::Serialize;
 use super::error::GenerationError;
 use super::prompts::repair;
 use super::settings::GenerationSettings;
-use crate::prompt::{Budget, BudgetedModel, NoAnswer, Question};
+use crate::prompt::{Budget, BudgetedModel, NoAnswer, Question, RETURNED_CHARS};
 use callwright_common::text::beginning;
 use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
-
-/// Maximum number of characters of a faulty answer that are sent back to the model.
-const RETURNED_CHARS: usize = 8_000;
 
 /// Maximum number of faults in a repair prompt.
 const MAX_FAULTS: usize = 16;

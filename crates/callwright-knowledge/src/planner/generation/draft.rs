@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use serde_json::json;
 
 use super::error::GenerationError;
-use super::finish;
 use crate::planner::tools::PlanTool;
 use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node, Source};
@@ -251,7 +250,7 @@ impl PlanDraft {
         references.filter_map(|reference| self.at(&reference.node)).collect()
     }
 
-    /// Converts the draft to a plan ([`finish::plan`]).
+    /// Converts the draft to a plan ([`finished_plan`]).
     ///
     /// # Errors
     /// [`GenerationError::Unusable`]: the calls form a cycle; the error contains its path.
@@ -262,7 +261,7 @@ impl PlanDraft {
             let tool = node.tool.tool.name().to_owned();
             (Node { label, tool, task: node.task, arguments: node.arguments }, node.status)
         });
-        finish::plan(calls.chain(self.aside).collect(), goals, &self.present)
+        finished_plan(calls.chain(self.aside).collect(), goals, &self.present)
     }
 }
 
@@ -274,7 +273,7 @@ impl PlanDraft {
 ///
 /// # Errors
 /// [`GenerationError::Unusable`]: the calls form a cycle; the error contains its path.
-pub(super) fn plan(
+fn finished_plan(
     calls: Vec<(Node, DraftNodeStatus)>,
     mut goals: Vec<String>,
     present: &[String],

@@ -123,28 +123,8 @@ fn is_year(run: &str) -> bool {
 }
 
 /// Numbers below twenty, which have words of their own.
-const SMALL: [&str; 20] = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-];
+const SMALL: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen \
+    fifteen sixteen seventeen eighteen nineteen";
 
 const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 
@@ -154,13 +134,14 @@ const MAX_NUMBER: u64 = 99;
 /// Returns a number in words, separated by spaces.
 pub(super) fn in_words(number: u64) -> Option<String> {
     let at = usize::try_from(number).ok()?;
-    if let Some(small) = SMALL.get(at) {
-        return Some((*small).to_owned());
+    let mut small = SMALL.split(' ');
+    if let Some(small) = small.clone().nth(at) {
+        return Some(small.to_owned());
     }
     let tens = TENS.get((at / 10).checked_sub(2)?)?;
     match at % 10 {
         0 => Some((*tens).to_owned()),
-        ones => Some(format!("{tens} {}", SMALL.get(ones)?)),
+        ones => Some(format!("{tens} {}", small.nth(ones)?)),
     }
 }
 

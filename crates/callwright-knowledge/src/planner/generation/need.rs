@@ -13,9 +13,6 @@ use crate::prompt::{Question, parse, truth, truth_word};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 
-/// Minimum number of tools of a chain.
-const CHAINED: usize = 2;
-
 /// Answer to the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanNeed {
@@ -31,7 +28,8 @@ pub struct PlanNeed {
 /// request limit of 2 is sufficient.
 pub async fn need(inputs: &PlanInputs<'_>, model: &dyn TextSource, settings: &GenerationSettings) -> PlanNeed {
     let tools: Vec<_> = inputs.offered.iter().filter_map(|at| inputs.tools.tool(*at)).collect();
-    if tools.len() < CHAINED {
+    // A chain has at least two tools.
+    if tools.len() < 2 {
         return PlanNeed { is_chain: false, cost: Cost::default(), error: None };
     }
     let descriptions: Vec<(&str, &str)> =

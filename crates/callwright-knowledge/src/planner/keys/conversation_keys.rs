@@ -199,11 +199,11 @@ impl KeyForm {
 
     /// Whether a word can be a key of this form.
     fn fits(self, word: &str) -> bool {
-        const UUID_CHARS: usize = 36;
         match self {
             Self::Integer => word.parse::<i64>().is_ok(),
             Self::Number => word.parse::<f64>().is_ok(),
-            Self::Uuid => word.len() == UUID_CHARS && word.matches('-').count() == 4,
+            // 32 digits and 4 hyphens.
+            Self::Uuid => word.len() == 36 && word.matches('-').count() == 4,
             // Quoted texts may be anything; a key has no spaces.
             Self::Text => !word.contains(char::is_whitespace),
         }

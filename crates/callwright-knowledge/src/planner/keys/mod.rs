@@ -10,7 +10,7 @@ pub use self::conversation_keys::ConversationKeys;
 pub(super) use self::conversation_keys::KeyForm;
 use self::conversation_keys::is_plain;
 use super::producers::words::{identifies, is_opaque, is_verb, name_words, writes};
-use super::producers::{Candidate, Evidence, Producers, RequestScores};
+use super::producers::{Candidate, Evidence, KEY, Producers, RequestScores};
 use super::tools::{PlanTool, Schemas, Tools};
 use callwright_common::schema::Views;
 use callwright_common::text::is_digits;
@@ -18,9 +18,6 @@ use callwright_judge::scanner::Parameter;
 
 /// Number of candidates considered per argument: those that a plan's prompt would list first.
 pub(super) const MAX_CANDIDATES: usize = 5;
-
-/// Weight of [`Evidence::Key`] for the key of all things that the argument names.
-const FULL_KEY: f32 = 2.0;
 
 /// Whether a parameter is an opaque key without a default, constant or enum.
 pub(super) fn is_key(tool: &PlanTool, parameter: &Parameter<'_>) -> bool {
@@ -204,7 +201,7 @@ fn is_evident(tools: &dyn Tools, argument: &str, candidate: &Candidate) -> bool 
     }
     // The key of the thing that the argument names, an item of the collection of its path, or a key with the same name.
     let same_name = weight(candidate, Evidence::SameName) != 0.0 || weight(candidate, Evidence::SharedWords) >= 1.0;
-    weight(candidate, Evidence::Key) >= FULL_KEY
+    weight(candidate, Evidence::Key) >= KEY
         || weight(candidate, Evidence::Collection) > 0.0
         || weight(candidate, Evidence::Identifies) > 0.0 && same_name
 }

@@ -9,16 +9,15 @@ use super::vocabulary::{share, shared, sum};
 use callwright_search::retrieval::Term;
 use callwright_types::ValueKind;
 
-/// Weight of a documented link; more than names and types together.
-const LINK: f32 = 3.0;
-
-/// Penalty for a value that has to be selected from a list first; less than the penalty for a write.
-const IN_LIST: f32 = 0.5;
+/// Weight of what is declared: a documented link, or a tool that the caller declares as used. More than names and types
+/// together.
+pub(super) const DECLARED: f32 = 3.0;
 
 /// Weight of the key of a thing; as much as a name that no other field has.
-const KEY: f32 = 2.0;
+pub(in crate::planner) const KEY: f32 = 2.0;
 
-/// Penalty per nesting level of an output field.
+/// Penalty per nesting level of an output field, and for a value that has to be selected from a list first; less than
+/// the penalty for a write.
 const LEVEL: f32 = 0.5;
 const MAX_LEVELS: f32 = 2.0;
 
@@ -134,14 +133,14 @@ fn add_place_evidence(
     evidence: &mut EvidenceScore,
 ) {
     if output.in_list {
-        evidence.add(Evidence::InList, -IN_LIST);
+        evidence.add(Evidence::InList, -LEVEL);
     }
     evidence.add(Evidence::Nested, -(LEVEL * f32::from(output.depth)).min(MAX_LEVELS));
     if producer.needed.binary_search(&field.whole).is_ok() {
         evidence.add(Evidence::Echo, -1.0);
     }
     if consumer.segment.links(producer, output, consumer) {
-        evidence.add(Evidence::Linked, LINK);
+        evidence.add(Evidence::Linked, DECLARED);
     }
 }
 

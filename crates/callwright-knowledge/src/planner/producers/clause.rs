@@ -5,12 +5,6 @@ use super::vocabulary::{WeightedTerms, sum};
 use callwright_search::embedding::{Vector, dot};
 use callwright_search::retrieval::Term;
 
-/// Standard deviations above the mean cosine from which on a tool is semantically similar.
-const MARGIN: f32 = 1.0;
-
-/// Weight of semantic similarity relative to the share of words.
-const MEANING: f32 = 1.0;
-
 /// Number of tools whose cosines represent those of all tools of a segment that is not scored entirely. The standard
 /// error of their standard deviation is 6 %.
 const SAMPLED_TOOLS: usize = 128;
@@ -139,7 +133,7 @@ impl ClauseQuery {
     /// Returns the semantic similarity as far as it exceeds the average, because any two embeddings have some
     /// similarity.
     fn meaning(&self, cosine: f32) -> f32 {
-        self.similar.filter(|similar| cosine > *similar).map_or(0.0, |similar| MEANING * (cosine - similar))
+        self.similar.filter(|similar| cosine > *similar).map_or(0.0, |similar| cosine - similar)
     }
 
     /// Returns the best tools among those that share a rare word with the clause. The lists of the rarest words are read
@@ -175,5 +169,5 @@ fn similar(cosines: &[f32]) -> Option<f32> {
     let count = cosines.len() as f32;
     let usual = cosines.iter().sum::<f32>() / count;
     let spread = cosines.iter().map(|cosine| (cosine - usual).powi(2)).sum::<f32>() / count;
-    Some(usual + MARGIN * spread.sqrt())
+    Some(usual + spread.sqrt())
 }

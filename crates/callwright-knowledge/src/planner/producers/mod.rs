@@ -25,6 +25,7 @@ mod tool;
 mod vocabulary;
 pub(in crate::planner) mod words;
 
+pub(in crate::planner) use affinity::KEY;
 pub use candidate::{Candidate, Evidence, Reason};
 pub use catalog::{CatalogProducers, segment_of};
 pub use edges::{Edge, Edges};

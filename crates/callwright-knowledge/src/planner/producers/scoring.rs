@@ -8,9 +8,7 @@ use super::request::{Request, RequestScores, sorted};
 use super::segment_scores::SegmentScores;
 use callwright_search::embedding::Vector;
 
-/// Maximum number of tools considered because of their score for the request: of the argument's own toolset, and of all
-/// toolsets together.
-const MAX_REQUEST_TOOLS: usize = 24;
+/// Maximum number of tools of all toolsets that are considered because of their score for the request.
 const MAX_REQUEST_TOOLS_OVERALL: usize = 12;
 
 /// Number of tools up to which all are scored. Of more, those are scored that share rare words with the request or are
@@ -90,7 +88,7 @@ impl ScoreScope {
     fn scores(&self, part: &SegmentPart, request: &Request, vectors: &Arc<[Vector]>) -> SegmentScores {
         let segment = &part.segment;
         if self.is_complete {
-            return SegmentScores::new(segment, request, vectors, MAX_REQUEST_TOOLS, None);
+            return SegmentScores::new(segment, request, vectors, None);
         }
         let offered: Vec<u32> = self.offered_of(part).collect();
         if offered.is_empty() && !self.offered.is_empty() {
@@ -98,7 +96,7 @@ impl ScoreScope {
         }
         let limits = ClauseLimits { postings: self.postings, tools: self.tools_by_words, offered: &offered };
         let limits = (segment.len() > self.tools_of_part).then_some(limits);
-        SegmentScores::new(segment, request, vectors, MAX_REQUEST_TOOLS, limits)
+        SegmentScores::new(segment, request, vectors, limits)
     }
 
     /// Returns the offered tools of a toolset by their positions in it.
@@ -172,7 +170,7 @@ mod tests {
     use serde_json::Value;
 
     use super::super::segment::Segment;
-    use super::super::shape::ToolShape;
+    use super::super::tool::ToolShape;
     use super::*;
 
     fn segment(names: &[String]) -> Arc<Segment> {

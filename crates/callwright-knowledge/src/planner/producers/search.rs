@@ -1,7 +1,7 @@
 //! Finds the tools that can supply an argument.
 
 use super::affinity::{
-    ConsumerArgument, ValueScores, add_answer_evidence, add_field_evidence, add_tool_evidence, is_possible,
+    ConsumerArgument, DECLARED, ValueScores, add_answer_evidence, add_field_evidence, add_tool_evidence, is_possible,
 };
 use super::candidate::{Candidate, Evidence, EvidenceScore};
 use super::index::{Producers, SegmentPart, Source};
@@ -25,9 +25,6 @@ const CLEARLY_REQUESTED: f32 = 0.9;
 
 /// Weight of a confirmed edge; more than the sum of all other evidence.
 const CONFIRMED: f32 = 100.0;
-
-/// Weight of a tool that the caller declares as used.
-const USED: f32 = 3.0;
 
 impl Producers {
     /// Returns the tools whose answers can supply an argument, best first. Each tool occurs once, with its best field.
@@ -182,7 +179,7 @@ impl<'a> ProducerSearch<'a> {
             evidence.add(Evidence::Elsewhere, -1.0);
         }
         if self.scores.used.binary_search(&producer.position).is_ok() {
-            evidence.add(Evidence::Used, USED);
+            evidence.add(Evidence::Used, DECLARED);
         }
         let Some(score) = producer.request_score else { return };
         evidence.add(Evidence::RequestMatch, score.fit + REQUEST_WEIGHT * score.lead);

@@ -16,8 +16,9 @@ use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
 use callwright_types::OutputLink;
 
-/// Maximum number of likely producers kept per argument, independent of the request.
-const LIKELY: usize = 24;
+/// Maximum number of producers considered within a toolset: for an argument independent of the request, and for the
+/// request.
+pub(super) const LIKELY: usize = 24;
 
 /// Maximum number of tools that are compared in detail for it, preselected by common features.
 const COMPARED: usize = 96;

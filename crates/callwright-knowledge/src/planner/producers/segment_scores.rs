@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::clause::{ClauseLimits, ClauseQuery};
 use super::request::{MAX_CLAUSES, Request};
-use super::segment::{Segment, keep_best};
+use super::segment::{LIKELY, Segment, keep_best};
 use super::vocabulary::{shared, sum};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::Term;
@@ -67,7 +67,6 @@ impl SegmentScores {
         segment: &Segment,
         request: &Request,
         vectors: &Arc<[Vector]>,
-        keep: usize,
         limits: Option<ClauseLimits<'_>>,
     ) -> Self {
         let mut scores = Self { vectors: Arc::clone(vectors), is_partial: limits.is_some(), ..Self::default() };
@@ -93,7 +92,7 @@ impl SegmentScores {
             scores.tools.extend(scores.of_tool(of_tool));
         }
         scores.best = scores.tools.iter().map(|(tool, score)| (score.lead + score.fit, *tool)).collect();
-        keep_best(&mut scores.best, keep);
+        keep_best(&mut scores.best, LIKELY);
         scores
     }
 
@@ -194,10 +193,8 @@ fn highest_fit(fits: &[(f32, u32)]) -> f32 {
 mod tests {
     use serde_json::Value;
 
-    use super::super::shape::ToolShape;
+    use super::super::tool::ToolShape;
     use super::*;
-
-    const KEPT: usize = 24;
 
     /// Returns 3,000 tools: 30 verbs for each of 100 things. Every word of a verb is in 100 descriptions, that of a thing
     /// in 30, and "record" in all.
@@ -234,8 +231,8 @@ mod tests {
         let segment = segment();
         for text in ["verbbc thingeg of the record", "verbd the thingc, then verbe the thingc", "thingfa record"] {
             let request = Request::parse(text);
-            let complete = SegmentScores::new(&segment, &request, &Arc::default(), KEPT, None);
-            let limited = SegmentScores::new(&segment, &request, &Arc::default(), KEPT, Some(limits(&[])));
+            let complete = SegmentScores::new(&segment, &request, &Arc::default(), None);
+            let limited = SegmentScores::new(&segment, &request, &Arc::default(), Some(limits(&[])));
             assert!(limited.tools.len() <= 2 * 32 && complete.tools.len() > limited.tools.len(), "{text}");
             assert_eq!(limited.best().first(), complete.best().first(), "{text}");
             for clause in 0..complete.clause_count() {
@@ -252,7 +249,7 @@ mod tests {
     fn words_of_too_many_tools_select_a_limited_number_beside_the_offered_ones() {
         let segment = segment();
         let request = Request::parse("record");
-        let scores = SegmentScores::new(&segment, &request, &Arc::default(), KEPT, Some(limits(&[2_900, 2_999])));
+        let scores = SegmentScores::new(&segment, &request, &Arc::default(), Some(limits(&[2_900, 2_999])));
         let tools: Vec<u32> = scores.tools.iter().map(|(tool, _)| *tool).collect();
         assert_eq!(tools.len(), 32 + 2);
         assert!(tools.ends_with(&[2_900, 2_999]), "{tools:?}");

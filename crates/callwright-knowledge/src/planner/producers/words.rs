@@ -1,104 +1,40 @@
 //! Splits names and descriptions into comparable words.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use callwright_search::retrieval::{Term, is_stop_word, stem};
 
 /// Abbreviations in API names and their full forms.
-const ABBREVIATIONS: [(&str, &str); 30] = [
-    ("acct", "account"),
-    ("addr", "address"),
-    ("amt", "amount"),
-    ("avg", "average"),
-    ("cat", "category"),
-    ("cnt", "count"),
-    ("curr", "currency"),
-    ("dept", "department"),
-    ("desc", "description"),
-    ("dest", "destination"),
-    ("dst", "destination"),
-    ("img", "image"),
-    ("lang", "language"),
-    ("lat", "latitude"),
-    ("lng", "longitude"),
-    ("loc", "location"),
-    ("lon", "longitude"),
-    ("max", "maximum"),
-    ("min", "minimum"),
-    ("msg", "message"),
-    ("num", "number"),
-    ("org", "organization"),
-    ("pic", "picture"),
-    ("prod", "product"),
-    ("qty", "quantity"),
-    ("ref", "reference"),
-    ("repo", "repository"),
-    ("src", "source"),
-    ("tel", "telephone"),
-    ("tz", "timezone"),
-];
+static ABBREVIATIONS: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    pairs(
+        "acct account, addr address, amt amount, avg average, cat category, cnt count, curr currency, dept department, \
+         desc description, dest destination, dst destination, img image, lang language, lat latitude, lng longitude, \
+         loc location, lon longitude, max maximum, min minimum, msg message, num number, org organization, pic picture, \
+         prod product, qty quantity, ref reference, repo repository, src source, tel telephone, tz timezone",
+    )
+});
 
 /// Words in names of identifiers, whose values are usually looked up.
-const IDENTIFYING: [&str; 20] = [
-    "abbreviation",
-    "code",
-    "guid",
-    "handle",
-    "hash",
-    "iban",
-    "id",
-    "identifier",
-    "isbn",
-    "iso",
-    "key",
-    "number",
-    "reference",
-    "sku",
-    "slug",
-    "symbol",
-    "ticker",
-    "token",
-    "username",
-    "uuid",
-];
+static IDENTIFYING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words_of(
+        "abbreviation code guid handle hash iban id identifier isbn iso key number reference sku slug symbol \
+         ticker token username uuid",
+    )
+});
 
 /// Identifying words whose values are opaque. Country codes or stock symbols are not, because users and models know
 /// them.
 const OPAQUE: [&str; 7] = ["guid", "hash", "id", "identifier", "reference", "sku", "uuid"];
 
 /// Verbs of tool names that only read.
-const READING: [&str; 32] = [
-    "analyze",
-    "autocomplete",
-    "browse",
-    "calculate",
-    "check",
-    "compare",
-    "compute",
-    "convert",
-    "count",
-    "describe",
-    "detect",
-    "download",
-    "estimate",
-    "export",
-    "fetch",
-    "filter",
-    "find",
-    "get",
-    "head",
-    "list",
-    "locate",
-    "lookup",
-    "look",
-    "query",
-    "read",
-    "resolve",
-    "retrieve",
-    "search",
-    "show",
-    "translate",
-    "validate",
-    "view",
-];
+static READING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    words_of(
+        "analyze autocomplete browse calculate check compare compute convert count describe detect download \
+         estimate export fetch filter find get head list locate lookup look query read resolve retrieve search \
+         show translate validate view",
+    )
+});
 
 /// Verbs of tool names that change state.
 const WRITING: [&str; 40] = [
@@ -109,20 +45,21 @@ const WRITING: [&str; 40] = [
 ];
 
 /// Irregular plurals.
-const IRREGULAR: [(&str, &str); 12] = [
-    ("analyses", "analysis"),
-    ("children", "child"),
-    ("criteria", "criterion"),
-    ("feet", "foot"),
-    ("indices", "index"),
-    ("matrices", "matrix"),
-    ("men", "man"),
-    ("mice", "mouse"),
-    ("people", "person"),
-    ("teeth", "tooth"),
-    ("vertices", "vertex"),
-    ("women", "woman"),
-];
+static IRREGULAR: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    pairs(
+        "analyses analysis, children child, criteria criterion, feet foot, indices index, matrices matrix, men man, \
+         mice mouse, people person, teeth tooth, vertices vertex, women woman",
+    )
+});
+
+/// Returns the pairs of a list such as `a b, c d`.
+fn pairs(list: &'static str) -> HashMap<&'static str, &'static str> {
+    list.split(", ").filter_map(|pair| pair.split_once(' ')).collect()
+}
+
+fn words_of(list: &'static str) -> HashSet<&'static str> {
+    list.split(' ').collect()
+}
 
 /// Returns the words of a name: singular, lower case, without abbreviations.
 pub(in crate::planner) fn name_words(name: &str) -> Vec<String> {
@@ -130,8 +67,7 @@ pub(in crate::planner) fn name_words(name: &str) -> Vec<String> {
 }
 
 fn singular(word: &str) -> &str {
-    let found = IRREGULAR.binary_search_by_key(&word, |(plural, _)| plural);
-    found.ok().and_then(|at| IRREGULAR.get(at)).map_or(word, |(_, singular)| singular)
+    IRREGULAR.get(word).copied().unwrap_or(word)
 }
 
 /// Returns the words of a text or a tool's name without stop words.
@@ -151,7 +87,7 @@ pub(super) fn terms(words: &[String]) -> Vec<Term> {
 
 /// Whether a word in a name marks an identifier.
 pub(in crate::planner) fn identifies(word: &str) -> bool {
-    IDENTIFYING.binary_search(&word).is_ok()
+    IDENTIFYING.contains(word)
 }
 
 /// Whether a word in a name marks an opaque identifier.
@@ -161,7 +97,7 @@ pub(in crate::planner) fn is_opaque(word: &str) -> bool {
 
 /// Whether a word is a verb of tool names.
 pub(in crate::planner) fn is_verb(word: &str) -> bool {
-    READING.contains(&word) || WRITING.binary_search(&word).is_ok()
+    READING.contains(word) || WRITING.binary_search(&word).is_ok()
 }
 
 /// Whether a tool of this name changes state, judged by its first verb. Without a verb, it is assumed to read.
@@ -170,8 +106,7 @@ pub(in crate::planner) fn writes(words: &[String]) -> bool {
 }
 
 fn in_full(word: &str) -> &str {
-    let found = ABBREVIATIONS.binary_search_by_key(&word, |(short, _)| short);
-    found.ok().and_then(|at| ABBREVIATIONS.get(at)).map_or(word, |(_, full)| full)
+    ABBREVIATIONS.get(word).copied().unwrap_or(word)
 }
 
 #[cfg(test)]
@@ -180,9 +115,7 @@ mod tests {
 
     #[test]
     fn lists_that_are_searched_are_in_order() {
-        assert!(ABBREVIATIONS.is_sorted_by_key(|(short, _)| *short));
-        assert!(IRREGULAR.is_sorted_by_key(|(plural, _)| *plural));
-        assert!(IDENTIFYING.is_sorted() && WRITING.is_sorted() && OPAQUE.is_sorted());
+        assert!(WRITING.is_sorted() && OPAQUE.is_sorted());
         assert!(OPAQUE.iter().all(|word| identifies(word)));
     }
 

@@ -12,9 +12,6 @@ use callwright_types::memory::{Backing, ClientTool, ProcedureInput};
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
 
-/// Minimum number of calls of a procedure; a single call needs none.
-const MIN_STEPS: usize = 2;
-
 /// Values that share one input. The first use defines its name and description.
 struct DraftInput {
     tool: String,
@@ -37,7 +34,8 @@ pub(super) fn draft(
     settings: &Settings,
 ) -> Option<ProcedureDraft> {
     let kept = kept(&steps, finals);
-    if kept.len() < MIN_STEPS || kept.len() > settings.max_steps {
+    // A single call needs no procedure.
+    if kept.len() < 2 || kept.len() > settings.max_steps {
         return None;
     }
     let tools: Vec<&ProcedureTool<'_>> = kept.iter().filter_map(|at| Some(&steps.get(*at)?.tool)).collect();

@@ -12,32 +12,8 @@ use callwright_common::text::{is_digits, spaced_words};
 use callwright_types::memory::is_identifier;
 
 /// Generic member names that are allowed without documentation, because they carry no user data.
-const COMMON_NAMES: [&str; 24] = [
-    "code",
-    "content",
-    "count",
-    "data",
-    "date",
-    "day",
-    "description",
-    "end",
-    "id",
-    "item",
-    "key",
-    "list",
-    "name",
-    "number",
-    "output",
-    "reference",
-    "response",
-    "result",
-    "start",
-    "status",
-    "time",
-    "type",
-    "uuid",
-    "value",
-];
+const COMMON_NAMES: &str = "code content count data date day description end id item key list name number \
+    output reference response result start status time type uuid value";
 
 /// Allowed names of answer members. Undocumented object keys may be user data, such as names or addresses.
 #[derive(Debug)]
@@ -50,7 +26,7 @@ pub(super) struct MemberVocabulary {
 impl MemberVocabulary {
     pub(super) fn new(tools: &[ProcedureTool<'_>]) -> Self {
         let mut vocabulary =
-            Self { words: COMMON_NAMES.iter().map(|word| (*word).to_owned()).collect(), members: HashSet::new() };
+            Self { words: COMMON_NAMES.split(' ').map(str::to_owned).collect(), members: HashSet::new() };
         for tool in tools {
             vocabulary.words.extend(stems(tool.name));
             vocabulary.words.extend(stems(tool.description));
@@ -79,11 +55,8 @@ impl MemberVocabulary {
     }
 }
 
-/// Minimum number of characters of a text whose match is unlikely to be a coincidence.
-const MIN_SIGNIFICANT_CHARS: usize = 3;
-
-/// Minimum number of digits of a number whose match is unlikely to be a coincidence.
-const MIN_SIGNIFICANT_DIGITS: usize = 3;
+/// Minimum number of characters of a text, or of digits of a number, whose match is unlikely to be a coincidence.
+const MIN_SIGNIFICANT: usize = 3;
 
 /// Generic words that are common as values.
 const COMMON_WORDS: [&str; 10] = ["all", "any", "false", "none", "null", "other", "true", "unknown", "yes", "default"];
@@ -116,11 +89,11 @@ pub(super) fn is_trivial(value: &Value) -> bool {
         Value::Null | Value::Bool(_) => true,
         Value::Number(number) => {
             let digits = number.to_string();
-            digits.bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT_DIGITS || has_many_zeros(&digits)
+            digits.bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT || has_many_zeros(&digits)
         }
         Value::String(text) => {
             let text = text.trim();
-            text.chars().count() < MIN_SIGNIFICANT_CHARS
+            text.chars().count() < MIN_SIGNIFICANT
                 || COMMON_WORDS.iter().any(|common| text.eq_ignore_ascii_case(common))
         }
         Value::Array(items) => items.iter().all(is_trivial),
@@ -130,7 +103,7 @@ pub(super) fn is_trivial(value: &Value) -> bool {
 
 /// Whether a number is round. Round numbers are common in requests and as limits.
 fn has_many_zeros(digits: &str) -> bool {
-    digits.trim_end_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT_DIGITS - 1
+    digits.trim_end_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT - 1
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 //! The classifier beside a representation file: JSON with one line per class.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::error::RepresentationError;
@@ -12,6 +11,7 @@ use super::limits;
 use super::stored::StoredClassifier;
 use super::write::replace;
 use callwright_common::digest::hex;
+use callwright_common::json::raw;
 use callwright_common::text::shortened;
 use callwright_common::watch::FolderFile;
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClass, ToolClassifier};
@@ -28,7 +28,7 @@ const MAX_NUMBER: f32 = 10_000.0;
 /// Maximum number of characters of a message of the parser.
 const MESSAGE_CHARS: usize = 200;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClassifierForm {
     format: u32,
@@ -38,7 +38,7 @@ struct ClassifierForm {
     classes: Vec<ClassForm>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ClassForm {
     tool: Option<String>,
@@ -128,52 +128,24 @@ fn digest(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// Returns the text of a classifier: the terms, then one line per class with its terms in descending order of their
-/// weight.
+/// Returns the content of the file.
 fn text(model: &ClassifierModel) -> String {
-    let mut text = String::new();
-    let embedder = model.embedder.as_deref().map_or_else(|| "null".to_owned(), json);
-    // Writing to a string cannot fail.
-    let _ = write!(
-        text,
-        "{{\"format\":{FORMAT},\"embedder\":{embedder},\"dimensions\":{},\n\"terms\":{{",
-        model.dimensions
-    );
-    for (at, (term, rarity)) in model.terms.iter().enumerate() {
-        let _ = write!(text, "{}{}:{rarity}", separator(at), json(term));
-    }
-    text.push_str("},\n\"classes\":[");
-    for (at, class) in model.classes.iter().enumerate() {
-        let tool = class.tool.as_deref().map_or_else(|| "null".to_owned(), json);
-        let _ = write!(text, "{}\n{{\"tool\":{tool},\"bias\":{},\"terms\":{{", separator(at), class.bias);
-        for (at, (term, weight)) in by_weight(model, class).into_iter().enumerate() {
-            let _ = write!(text, "{}{}:{weight}", separator(at), json(term));
-        }
-        let meaning: Vec<String> = class.meaning.iter().map(i8::to_string).collect();
-        let _ = write!(text, "}},\"unit\":{},\"meaning\":[{}]}}", class.unit, meaning.join(","));
-    }
-    text.push_str("\n]}\n");
-    text
-}
-
-fn json(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-fn separator(at: usize) -> &'static str {
-    if at == 0 { "" } else { "," }
-}
-
-/// Returns the terms of a class: those that speak for it, then those that speak against it.
-fn by_weight<'m>(model: &'m ClassifierModel, class: &ToolClass) -> Vec<(&'m str, f32)> {
-    let mut terms = Vec::with_capacity(class.terms.len());
-    for (position, weight) in &class.terms {
-        if let Some((term, _)) = model.terms.get(*position) {
-            terms.push((term.as_str(), *weight));
-        }
-    }
-    terms.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(other.0)));
-    terms
+    let classes = model.classes.iter().map(|class| {
+        let terms = class.terms.iter().filter_map(|(position, weight)| {
+            let (term, _) = model.terms.get(*position)?;
+            Some((term.clone(), *weight))
+        });
+        let (tool, meaning) = (class.tool.clone(), class.meaning.clone());
+        ClassForm { tool, bias: class.bias, unit: class.unit, terms: terms.collect(), meaning }
+    });
+    let form = ClassifierForm {
+        format: FORMAT,
+        embedder: model.embedder.clone(),
+        dimensions: model.dimensions,
+        terms: model.terms.iter().cloned().collect(),
+        classes: classes.collect(),
+    };
+    format!("{}\n", raw(&form))
 }
 
 /// Parses and validates a classifier.

@@ -27,11 +27,5 @@ pub(super) const TOOLS: usize = 50_000;
 /// Maximum file size, in bytes, for that many tools with hand-written patterns.
 pub(super) const FILE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Maximum YAML nesting. Files need 5 levels; the rest is for anchors and merges.
-pub(super) const DEPTH: usize = 16;
-
-/// Maximum number of YAML events: enough for that many tools with about half of their patterns.
-pub(super) const EVENTS: usize = 8_000_000;
-
 /// Maximum number of files per directory.
 pub(super) const FILES: usize = 2_000;

@@ -26,8 +26,9 @@ use callwright_common::yaml::{self, Bounds, YamlProblem};
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights};
 use validate::{InvalidValue, validate};
 
-/// Limits of the YAML parser.
-const BOUNDS: Bounds = Bounds { depth: limits::DEPTH, events: limits::EVENTS };
+/// Limits of the YAML parser. Files need 5 levels, the rest is for anchors and merges, and events for all tools with about
+/// half of their patterns.
+const BOUNDS: Bounds = Bounds { depth: 16, events: 8_000_000 };
 
 impl RepresentationFile {
     /// Reads and parses a file.

@@ -31,9 +31,6 @@ const HEADING: &str = "\
 #   digest       detects edits of a learned pattern
 ";
 
-/// Line length at which texts are folded.
-const LINE_CHARS: usize = 120;
-
 /// Returns the text of a file.
 ///
 /// # Errors
@@ -81,5 +78,5 @@ fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
 }
 
 fn options() -> SerializerOptions {
-    serde_saphyr::ser_options! { folded_wrap_chars: LINE_CHARS, compact_list_indent: true }
+    serde_saphyr::ser_options! { folded_wrap_chars: 120, compact_list_indent: true }
 }

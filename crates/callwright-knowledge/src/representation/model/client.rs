@@ -6,14 +6,11 @@ use std::time::Duration;
 use super::ModelSettings;
 use super::answer_cache::CachingModel;
 use super::prompts::repair;
-use crate::prompt::{CountedModel, Question, refusal};
+use crate::prompt::{CountedModel, Question, RETURNED_CHARS, refusal};
 use callwright_common::text::beginning;
 use callwright_openai::Role;
 use callwright_types::Cost;
 use callwright_upstream::{Answered, Patience, TextModel, Upstream};
-
-/// Maximum number of characters of a faulty answer that are sent back to the model.
-const RETURNED_CHARS: usize = 8_000;
 
 /// Model of an upstream with its answers and the accumulated cost. Equal requests are sent once.
 #[derive(Debug)]

@@ -9,8 +9,9 @@ use crate::representation::learner::{LearnError, similarities::SampleQueries};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClassifier};
 
-/// Number of parts of the requests without a tool, of which one is held out if there is no cross-validation.
-const PARTS: usize = 5;
+/// Number of parts of the confirming samples, or of the requests without a tool if there is no cross-validation. Each is
+/// scored by a classifier trained without it.
+pub(super) const PARTS: usize = 5;
 
 /// Margin of a tool without a class.
 const UNKNOWN_MARGIN: f32 = -1.0;

@@ -4,13 +4,11 @@
 //! Therefore all samples confirm that no pattern quotes.
 
 use super::Learner;
+use super::classifier::PARTS;
 use crate::representation::learner::board::ScoreBoard;
 use crate::representation::learner::similarities::EmbeddedPattern;
 use callwright_search::retrieval::tokens;
 use callwright_types::representation::Pattern;
-
-/// Number of parts of the confirming samples, each of which is scored by a classifier trained without it.
-const PARTS: usize = 5;
 
 impl Learner<'_> {
     /// Whether all samples confirm that no pattern quotes: a model proposes, and there are few samples.

@@ -3,9 +3,6 @@
 
 use callwright_search::embedding::dot;
 
-/// Cost of a training error.
-const COST: f32 = 1.0;
-
 /// Largest violation of the optimality conditions at which training ends.
 const TOLERANCE: f32 = 0.1;
 
@@ -84,7 +81,8 @@ struct DualVariable {
 
 /// Returns the separator of the rows for which `is_positive` is true from all others. Equal input gives equal output.
 pub(super) fn separate(rows: &FeatureRows, is_positive: impl Fn(usize) -> bool, seed: u64) -> Separator {
-    let (mut separator, softness) = (Separator::new(rows), 0.5 / COST);
+    // The cost of a training error is 1.
+    let (mut separator, softness) = (Separator::new(rows), 0.5);
     let mut variables: Vec<DualVariable> = Vec::with_capacity(rows.terms.len());
     for row in 0..rows.terms.len() {
         let sign = if is_positive(row) { 1.0 } else { -1.0 };
@@ -164,11 +162,11 @@ mod tests {
         for row in 0..5 {
             let sign = if is_positive(row) { 1.0 } else { -1.0 };
             let loss = (1.0 - sign * separator.margin(&rows, row)).max(0.0);
-            primal += COST * loss * loss;
-            // At the optimum, alpha is twice the cost times the loss.
-            let alpha = 2.0 * COST * loss;
+            primal += loss * loss;
+            // At the optimum, alpha is twice the loss.
+            let alpha = 2.0 * loss;
             alphas += alpha;
-            dual += alpha - alpha * alpha / (4.0 * COST);
+            dual += alpha - alpha * alpha / 4.0;
         }
         assert!((primal - dual).abs() < 0.1 * primal, "{primal} {dual} {alphas}");
     }
