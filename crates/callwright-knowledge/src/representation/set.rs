@@ -7,7 +7,6 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Settings;
 use super::file::{Ranking, RepresentationError, RepresentationFile, folder, read_classifier, shared_classifier};
 use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};

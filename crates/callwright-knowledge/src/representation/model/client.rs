@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::ModelSettings;
 use super::answer_cache::CachingModel;
 use super::prompts::repair;
 use crate::prompt::{CountedModel, Question, RETURNED_CHARS, refusal};
