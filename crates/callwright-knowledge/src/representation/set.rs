@@ -18,7 +18,7 @@ use callwright_types::representation::{Representation, SharedRepresentation};
 pub struct Representations {
     /// Entries by toolset; `None` is for tools that clients send.
     by_toolset: BTreeMap<Option<String>, FileRepresentations>,
-    source_digest: FolderDigest,
+    pub(super) source_digest: FolderDigest,
 }
 
 #[derive(Debug, Clone)]
@@ -172,11 +172,6 @@ impl Representations {
             }
         }
         messages
-    }
-
-    /// Returns the digest of the source files.
-    pub(super) fn source_digest(&self) -> FolderDigest {
-        self.source_digest
     }
 }
 

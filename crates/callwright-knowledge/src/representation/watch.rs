@@ -26,7 +26,7 @@ pub fn watch(
     let Some(directory) = directory(settings, base_dir) else {
         return Ok(Watcher::idle());
     };
-    let source_digest = current.load().source_digest();
+    let source_digest = current.load().source_digest;
     reload(
         folder(&directory),
         source_digest,

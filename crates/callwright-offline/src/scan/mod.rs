@@ -27,7 +27,7 @@ use callwright_openai::{RecordedAnswer, name_of};
 use callwright_policy::Policy;
 use callwright_search::embedding::Embedder;
 use callwright_search::retrieval::TextVectors;
-use callwright_types::{FaultCode, RepairKind, Verdict};
+use callwright_types::{FaultCode, RepairKind};
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -103,11 +103,6 @@ impl ScanSummary {
     /// Returns the number of judged answers.
     pub fn records(&self) -> u64 {
         self.verdicts.values().sum()
-    }
-
-    /// Returns the number of answers with this verdict.
-    pub fn of_verdict(&self, verdict: Verdict) -> u64 {
-        self.verdicts.get(verdict.label()).copied().unwrap_or_default()
     }
 
     pub(super) fn count(&mut self, message: &JudgedMessage) {

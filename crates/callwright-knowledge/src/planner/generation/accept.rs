@@ -133,7 +133,7 @@ impl AnswerContext<'_> {
                 conversion.used.truncate(before);
                 conversion.doubts.clear();
                 faults.push(format!("the argument `{}`: {fault}", quoted(&requested.name)));
-                requested.required.then(|| self.missing(&requested.name))
+                requested.required.then(|| missing(self.tool, &requested.name))
             });
             let doubts = conversion.doubts.drain(..);
             faults.extend(doubts.map(|doubt| format!("the argument `{}`: {doubt}", quoted(&requested.name))));
@@ -164,8 +164,8 @@ impl AnswerContext<'_> {
     /// Returns a completion in which the user supplies every required argument.
     pub(super) fn all_missing(&self) -> AcceptedArguments {
         let required = self.arguments.iter().filter(|requested| requested.required);
-        let missing =
-            required.map(|requested| Argument { name: requested.name.clone(), source: self.missing(&requested.name) });
+        let missing = required
+            .map(|requested| Argument { name: requested.name.clone(), source: missing(self.tool, &requested.name) });
         AcceptedArguments { arguments: missing.collect(), ..AcceptedArguments::default() }
     }
 
@@ -345,10 +345,6 @@ impl AnswerContext<'_> {
         }
         self.grounding.check_digits(&value)?;
         Ok(Source::Composed { value, outputs })
-    }
-
-    fn missing(&self, name: &str) -> Source {
-        missing(self.tool, name)
     }
 }
 

@@ -16,7 +16,7 @@ pub(super) struct PlanDraft {
     /// Calls of the present plan whose tools no longer exist, unchanged.
     aside: Vec<(Node, DraftNodeStatus)>,
     /// Positions of the calls that serve the goals, in order.
-    goals: Vec<usize>,
+    pub(super) goals: Vec<usize>,
     /// Labels of the present plan in order; new calls must not use them.
     present: Vec<String>,
     /// Prefix of the labels of new calls.
@@ -99,10 +99,6 @@ impl PlanDraft {
 
     pub(super) fn nodes(&self) -> impl Iterator<Item = (usize, &DraftNode)> {
         self.nodes.iter().enumerate()
-    }
-
-    pub(super) fn goals(&self) -> &[usize] {
-        &self.goals
     }
 
     /// Returns the tools whose calls are requested or executed: those of the goals, and of executed calls.

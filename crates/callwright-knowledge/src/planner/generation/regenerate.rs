@@ -69,7 +69,7 @@ impl PlanGeneration<'_> {
             Renewal::Calls { labels } => self.reopen(labels),
             Renewal::Goals => self.renew_goals().await?,
         }
-        if self.draft.goals().is_empty() {
+        if self.draft.goals.is_empty() {
             return Err(GenerationError::NoTool);
         }
         self.complete_all().await
@@ -122,7 +122,7 @@ impl PlanGeneration<'_> {
 
     async fn renew_goals(&mut self) -> Result<(), GenerationError> {
         let mut tools = self.offered();
-        for (_, node) in self.draft.nodes().filter(|(at, _)| self.draft.goals().contains(at)) {
+        for (_, node) in self.draft.nodes().filter(|(at, _)| self.draft.goals.contains(at)) {
             if tools.iter().all(|(position, _)| *position != node.position) {
                 tools.push((node.position, node.tool.clone()));
             }
@@ -134,7 +134,7 @@ impl PlanGeneration<'_> {
         let missing: Vec<usize> = missing.map(|(at, _)| at).collect();
         missing.into_iter().for_each(|at| self.draft.reopen(at));
         self.reopen(&changed);
-        let former = self.draft.goals().to_vec();
+        let former = self.draft.goals.clone();
         let existing: Vec<Option<usize>> = goals.iter().map(|goal| self.existing_call(goal, &goals, &former)).collect();
         // Kept goals have precedence over new ones for the remaining room.
         self.draft.set_goals(existing.iter().flatten().copied());
@@ -188,7 +188,7 @@ impl PlanGeneration<'_> {
 }
 
 fn present_data(draft: &PlanDraft) -> PresentData<'_> {
-    let goals = draft.goals().iter().filter_map(|at| {
+    let goals = draft.goals.iter().filter_map(|at| {
         let node = draft.get(*at)?;
         let done = matches!(node.status, DraftNodeStatus::Executed(_));
         Some(PresentGoal { tool: node.tool.tool.name(), task: &node.task, done })

@@ -12,7 +12,8 @@ const SAMPLED_TOOLS: usize = 128;
 /// Clause with the weights that its words have in a segment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ClauseQuery {
-    terms: WeightedTerms,
+    /// Terms with their weights, in ascending order.
+    pub(super) terms: WeightedTerms,
     sum: f32,
     /// Cosine above which a tool is semantically similar; `None` without vectors.
     similar: Option<f32>,
@@ -46,7 +47,7 @@ impl ClauseQuery {
         vector: Option<&Vector>,
         limits: Option<ClauseLimits<'_>>,
     ) -> (Self, ScoredTools) {
-        let terms = segment.vocabulary().weigh(terms);
+        let terms = segment.vocabulary.weigh(terms);
         let mut query = Self { sum: sum(&terms), terms, similar: None };
         let Some(limits) = limits else {
             let cosines = vector.map(|vector| cosines(segment.vectors().iter(), vector)).unwrap_or_default();
@@ -60,11 +61,6 @@ impl ClauseQuery {
         tools.sort_unstable();
         tools.dedup();
         (query, ScoredTools::Only(tools))
-    }
-
-    /// Returns the terms with their weights, in ascending order.
-    pub(super) fn terms(&self) -> &[(Term, f32)] {
-        &self.terms
     }
 
     /// Returns the clause without those `values` that occur in no tool's text; `None` if it has no such values.

@@ -44,7 +44,7 @@ impl Producers {
             self.parts.iter().map(|part| scope.scores(part, request, &vectors)).collect();
         let mut best: Vec<(f32, usize)> = Vec::new();
         for (part, scores) in self.parts.iter().zip(&segments) {
-            best.extend(scores.best().iter().map(|(score, tool)| (*score, part.first + *tool as usize)));
+            best.extend(scores.best.iter().map(|(score, tool)| (*score, part.first + *tool as usize)));
         }
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         best.truncate(MAX_REQUEST_TOOLS_OVERALL);

@@ -29,7 +29,7 @@ const COMPARED: usize = 96;
 pub struct Segment {
     tools: Vec<ToolFeatures>,
     profiles: Vec<Profile>,
-    vocabulary: ToolTermCounts,
+    pub(super) vocabulary: ToolTermCounts,
     /// Tools with a word in their name or description, with its weight.
     by_word: HashMap<Term, Vec<(u32, f32)>>,
     /// Number of tools with a field of this name.
@@ -121,10 +121,6 @@ impl Segment {
     /// Returns the embeddings of the tools; empty if unknown.
     pub(super) fn vectors(&self) -> &[Vector] {
         self.vectors.get().map_or(&[], |vectors| vectors)
-    }
-
-    pub(super) fn vocabulary(&self) -> &ToolTermCounts {
-        &self.vocabulary
     }
 
     /// Returns the tools with a word in their name or description.

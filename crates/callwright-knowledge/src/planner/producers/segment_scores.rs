@@ -27,7 +27,7 @@ pub(super) struct SegmentScores {
     /// Whether `tools` has only the likely tools. A score of another tool is computed when it is needed.
     is_partial: bool,
     /// Tools with the highest scores, and the scores, best first.
-    best: Vec<(f32, u32)>,
+    pub(super) best: Vec<(f32, u32)>,
     /// Bit set of the clauses that contain a term.
     words: HashMap<Term, u32>,
 }
@@ -74,7 +74,7 @@ impl SegmentScores {
         for (number, terms) in request.clauses().enumerate().take(MAX_CLAUSES) {
             let vector = vectors.get(number);
             let (query, scored) = ClauseQuery::new(segment, terms, vector, limits);
-            for (term, _) in query.terms() {
+            for (term, _) in &query.terms {
                 *scores.words.entry(*term).or_default() |= 1 << number;
             }
             let fits = query.fits(segment, vector, &scored);
@@ -131,11 +131,6 @@ impl SegmentScores {
         self.clauses.len()
     }
 
-    /// Returns the tools with the highest scores, and the scores, best first.
-    pub(super) fn best(&self) -> &[(f32, u32)] {
-        &self.best
-    }
-
     /// Returns the weighted share of a name's terms in the clause that contains most of them; 0 if that clause is
     /// `except`.
     pub(super) fn best_clause_share(&self, name: &[(Term, f32)], except: Option<usize>) -> f32 {
@@ -160,7 +155,7 @@ impl SegmentScores {
     /// Returns the weighted share of a name's terms in one clause.
     pub(super) fn clause_share(&self, name: &[(Term, f32)], clause: usize) -> f32 {
         let all = sum(name);
-        let shared = self.clauses.get(clause).map_or(0.0, |clause| shared(name, clause.query.terms()));
+        let shared = self.clauses.get(clause).map_or(0.0, |clause| shared(name, &clause.query.terms));
         if all > 0.0 { shared / all } else { 0.0 }
     }
 }
@@ -234,7 +229,7 @@ mod tests {
             let complete = SegmentScores::new(&segment, &request, &Arc::default(), None);
             let limited = SegmentScores::new(&segment, &request, &Arc::default(), Some(limits(&[])));
             assert!(limited.tools.len() <= 2 * 32 && complete.tools.len() > limited.tools.len(), "{text}");
-            assert_eq!(limited.best().first(), complete.best().first(), "{text}");
+            assert_eq!(limited.best.first(), complete.best.first(), "{text}");
             for clause in 0..complete.clause_count() {
                 let best = |scores: &SegmentScores| scores.clause_tools(clause).first().copied();
                 assert_eq!(best(&limited), best(&complete), "{text}");

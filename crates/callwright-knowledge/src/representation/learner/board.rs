@@ -7,7 +7,7 @@ use super::samples::SampleSplit;
 #[derive(Debug, Clone)]
 pub(super) struct ScoreBoard {
     /// Positions of the samples.
-    samples: Vec<usize>,
+    pub(super) samples: Vec<usize>,
     /// Right tools per sample.
     right: Vec<Vec<usize>>,
     tools: usize,
@@ -67,11 +67,6 @@ impl ScoreBoard {
         }
         board.update_counts();
         board
-    }
-
-    /// Returns the positions of the samples.
-    pub(super) fn samples(&self) -> &[usize] {
-        &self.samples
     }
 
     /// Returns the selected tools of a row.

@@ -12,6 +12,10 @@ use crate::prompt::Question;
 use crate::representation::{Addition, Edition, ProposeError, Proposer};
 use callwright_types::representation::Pattern;
 
+/// Requests patterns from a model (sections 4.2 and appendix A of the paper).
+///
+/// An unusable answer is sent back to the model once with its fault. If the second answer is unusable too, there is no
+/// proposal. A refusal is not repeated. `model/accept.rs` defines which parts of an answer are used.
 #[derive(Debug)]
 pub struct LlmProposer {
     model: Arc<LearnerModel>,

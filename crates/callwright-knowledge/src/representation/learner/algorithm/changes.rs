@@ -100,7 +100,7 @@ impl Learner<'_> {
             let mut without = self.similarities.clone_tool(*tool);
             without.truncate_patterns(0, count.saturating_sub(added.len()));
             without.update_word_scores_of(0, &queries, &statistics);
-            let scores = without.scores(0, board.samples());
+            let scores = without.scores(0, &board.samples);
             let gain = board.macro_f1() - board.trial(*tool, &scores);
             self.record_gain(*tool, added.len(), gain);
         }
@@ -161,7 +161,7 @@ impl Learner<'_> {
         for tool in 0..self.similarities.tools() {
             let wrong: Vec<&str> = training
                 .wrong(tool)
-                .filter_map(|row| training.samples().get(row))
+                .filter_map(|row| training.samples.get(row))
                 .filter_map(|at| self.samples.queries.get(*at))
                 .map(String::as_str)
                 .collect();
@@ -193,7 +193,7 @@ impl Learner<'_> {
 
     /// Returns macro-F1 with one tool changed. If it is an improvement, the board keeps the change.
     pub(super) async fn trial(&mut self, tool: usize, with: &SampleSimilarities, board: &mut ScoreBoard) -> f64 {
-        let scores = with.scores(0, board.samples());
+        let scores = with.scores(0, &board.samples);
         if self.components.candidates() <= 1 {
             let f1 = board.trial(tool, &scores);
             if f1 > board.macro_f1() + self.settings.threshold {

@@ -34,7 +34,7 @@ impl Learner<'_> {
         }
         let mut rows = Vec::new();
         for (part, board) in boards.iter().enumerate() {
-            let validation: HashSet<usize> = board.samples().iter().copied().collect();
+            let validation: HashSet<usize> = board.samples.iter().copied().collect();
             let samples = (0..self.samples.queries.len()).filter(|sample| !validation.contains(sample)).collect();
             let parts = if boards.len() > 1 { boards.len() } else { PARTS };
             let (held_out, without_tool): (Vec<usize>, Vec<usize>) =
@@ -83,7 +83,7 @@ impl Learner<'_> {
         rows: &mut Vec<HeldOutScores>,
     ) {
         let held_out = HeldOutMargins::new(self, model);
-        for (row, sample) in board.samples().iter().enumerate() {
+        for (row, sample) in board.samples.iter().enumerate() {
             let (margins, no_tool) = held_out.margins(&self.sample_queries, *sample);
             let right = self.samples.right.get(*sample).cloned().unwrap_or_default();
             rows.push(HeldOutScores { scores: board.row(row).to_vec(), margins, right, no_tool });

@@ -26,7 +26,7 @@ impl Learner<'_> {
             let missed: Vec<&str> = training
                 .rows_with(tool)
                 .filter(|row| count == 0 || !training.chosen(*row).contains(&tool))
-                .filter_map(|row| training.samples().get(row))
+                .filter_map(|row| training.samples.get(row))
                 .filter_map(|at| self.samples.queries.get(*at))
                 .map(String::as_str)
                 .collect();

@@ -39,7 +39,7 @@ impl Learner<'_> {
             return;
         };
         let mut picks = Vec::new();
-        for (row, sample) in board.samples().to_vec().into_iter().enumerate() {
+        for (row, sample) in board.samples.clone().into_iter().enumerate() {
             let best = board.best(row, selector.candidates());
             let described: Vec<(String, String)> = best
                 .iter()
@@ -73,7 +73,7 @@ impl Learner<'_> {
         let mut counts: HashMap<(usize, usize), usize> = HashMap::new();
         let rows = boards
             .iter()
-            .flat_map(|board| board.samples().iter().enumerate().map(move |(row, sample)| (board, row, sample)));
+            .flat_map(|board| board.samples.iter().enumerate().map(move |(row, sample)| (board, row, sample)));
         for (board, row, sample) in rows {
             let right = self.samples.right.get(*sample).map_or(&[][..], Vec::as_slice);
             let wrong = board.chosen(row).iter().filter(|tool| !self.samples.is_right(*sample, **tool));
