@@ -19,9 +19,6 @@ const MAX_ANSWER_CHARS: usize = 8_000;
 /// Maximum number of characters of a reason.
 const MAX_REASON_CHARS: usize = 300;
 
-/// Maximum number of requests for one check, with retries at a provider.
-const REQUESTS: u64 = 2;
-
 /// Answered call that is checked.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct AnsweredCall<'a> {
@@ -43,7 +40,8 @@ pub struct AnsweredCall<'a> {
 /// The reason why there is no report: the model does not answer, or its answer is unusable.
 pub async fn mismatch(source: &dyn TextSource, call: AnsweredCall<'_>) -> Result<Option<String>, String> {
     let question = question(call);
-    let manner = Manner { temperature: 0.0, form: Some(&question.form), requests: Some(REQUESTS) };
+    // The provider may be tried again once.
+    let manner = Manner { temperature: 0.0, form: Some(&question.form), requests: Some(2) };
     match source.ask(&question.messages, manner).await.answered? {
         Answered::Text(text) => mismatch_of(&text),
         Answered::CutOff => Err("the report was cut off".to_owned()),

@@ -12,9 +12,6 @@ use callwright_search::retrieval::{is_stop_word, stem, tokens};
 use callwright_types::Procedure;
 use callwright_types::plan::{Node, Source};
 
-/// Minimum number of words of a tool name that describes its result: `book_room` does, `create` does not.
-const MIN_NAME_WORDS: usize = 2;
-
 /// JSON Schema of the arguments of an available tool; `None` if the tool of this name is not available.
 pub type AvailableParameters<'a> = dyn Fn(&str) -> Option<Arc<Value>> + 'a;
 
@@ -51,7 +48,8 @@ fn closeness(procedure: &Procedure, request_words: &HashSet<String>, meaning: Op
     let goals = procedure.plan.finals().iter().filter_map(|label| procedure.plan.node(label));
     let names = goals.map(|goal| {
         let name = content_words(name_words(&goal.tool).iter().map(|word| stem(word)));
-        if name.len() < MIN_NAME_WORDS { 0.0 } else { share(&name, request_words) }
+        // `book_room` describes its result, `create` does not.
+        if name.len() < 2 { 0.0 } else { share(&name, request_words) }
     });
     let by_names = names.fold(1.0, f64::min);
     let by_words = share(&content_words(tokens(&procedure.output)), request_words);

@@ -14,9 +14,7 @@ use super::tool::{PositionMap, ToolFeatures, position_map};
 /// Weight of evidence from the request. It counts twice, because other evidence is not specific to the request.
 const REQUEST_WEIGHT: f32 = 2.0;
 
-/// Minimum score of a candidate, absolute and relative to the best one. Below it, only type and position speak for the
-/// tool.
-const LEAST_SCORE: f32 = 1.0;
+/// Minimum score of a candidate relative to the best one.
 const FLOOR: f32 = 0.25;
 
 /// Minimum lead of a tool in a clause at which the request confirms its call: a tool that changes something supplies
@@ -37,7 +35,8 @@ impl Producers {
             positions.filter_map(|producer| search.best_field(producer, &mut fields)).collect();
         found.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         let best = found.first().map_or(0.0, |(score, ..)| *score);
-        let floor = (FLOOR * best).max(LEAST_SCORE);
+        // Below 1, only type and position speak for the tool.
+        let floor = (FLOOR * best).max(1.0);
         found.retain(|(score, producer, _)| *score >= floor || search.is_confirmed(*producer));
         found.truncate(at_most);
         found.into_iter().filter_map(|(_, producer, field)| search.candidate(producer, field)).collect()

@@ -152,9 +152,6 @@ fn is_same_name(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
-/// Minimum number of characters of a value that is searched for; shorter ones occur in any text.
-const MIN_VALUE_CHARS: usize = 2;
-
 /// Maximum depth of an item that is searched.
 const DEPTH: usize = 4;
 
@@ -178,7 +175,8 @@ fn named(item: &Value, text: &str, depth: usize) -> usize {
         Value::Array(items) if depth > 0 => items.iter().map(|item| named(item, text, depth - 1)).sum(),
         Value::String(_) | Value::Number(_) => {
             let value = spaced_words(&scalar_text(item).unwrap_or_default());
-            usize::from(value.trim().chars().count() >= MIN_VALUE_CHARS && text.contains(&value))
+            // A single character occurs in any text.
+            usize::from(value.trim().chars().count() > 1 && text.contains(&value))
         }
         _ => 0,
     }

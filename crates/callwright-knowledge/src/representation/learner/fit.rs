@@ -12,7 +12,6 @@ const ROUNDS: usize = 50;
 const FIRST_STEP: f32 = 0.1;
 const STEPS: (f32, f32) = (1e-4, 0.5);
 const STEP_GROWTH: f32 = 1.2;
-const STEP_REDUCTION: f32 = 0.5;
 
 /// Share of the logarithm of a tool's total weight that is subtracted from its score.
 const LENGTH_EXPONENT: f32 = 0.5;
@@ -47,7 +46,7 @@ impl WeightProblem<'_> {
                 if turn > 0.0 {
                     *step = (*step * STEP_GROWTH).min(STEPS.1);
                 } else if turn < 0.0 {
-                    *step = (*step * STEP_REDUCTION).max(STEPS.0);
+                    *step = (*step / 2.0).max(STEPS.0);
                     // The minimum was passed, so the next iteration continues with half the step.
                     *before = 0.0;
                     continue;

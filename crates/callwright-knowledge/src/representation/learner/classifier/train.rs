@@ -8,14 +8,8 @@ use callwright_common::parallel::{WorkLimits, in_order};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{ClassifierModel, TermWeights, ToolClass, classifier_terms};
 
-/// Minimum number of samples of a class.
-const LEAST_SAMPLES: usize = 2;
-
 /// Minimum number of requests without a tool from which their class is trained.
 const LEAST_WITHOUT_TOOL: usize = 10;
-
-/// Minimum number of samples that contain a term, so that no word of a single user is stored.
-const LEAST_OCCURRENCES: u32 = 2;
 
 /// Maximum number of terms: the most frequent ones.
 const MAX_TERMS: usize = 60_000;
@@ -61,7 +55,7 @@ impl TrainingSet<'_> {
         for tool in self.samples.iter().flat_map(|(_, tools)| *tools) {
             *counts.entry(*tool).or_default() += 1;
         }
-        counts.into_iter().filter(|(_, count)| *count >= LEAST_SAMPLES).map(|(tool, _)| tool).collect()
+        counts.into_iter().filter(|(_, count)| *count > 1).map(|(tool, _)| tool).collect()
     }
 
     /// Returns all rows: the samples, and the tools themselves as one sample each. `own` has the position of each tool.
@@ -147,8 +141,8 @@ fn vocabulary(rows: &[TrainingRow<'_>]) -> Vec<(String, f32)> {
             *counts.entry(term).or_default() += 1;
         }
     }
-    let mut frequent: Vec<(String, u32)> =
-        counts.into_iter().filter(|(_, count)| *count >= LEAST_OCCURRENCES).collect();
+    // A word of one sample may be of a single user, and is not stored.
+    let mut frequent: Vec<(String, u32)> = counts.into_iter().filter(|(_, count)| *count > 1).collect();
     frequent.sort_unstable_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     frequent.truncate(MAX_TERMS);
     frequent.sort_unstable_by(|one, other| one.0.cmp(&other.0));

@@ -157,15 +157,12 @@ struct PatternSketch {
     description: String,
 }
 
-/// Factor of the weight of a pattern that attracts wrong samples.
-const WEAKENED: f32 = 0.5;
-
 fn weakened(pattern: &Pattern, attracted: &[&str]) -> Pattern {
     let mut pattern = pattern.clone();
     if attracted.is_empty() {
         return pattern;
     }
-    pattern.weight *= WEAKENED;
+    pattern.weight /= 2.0;
     let tokens: Vec<Vec<String>> = attracted.iter().map(|text| callwright_search::retrieval::tokens(text)).collect();
     if let Some(words) = sentence::parse(&pattern.description) {
         // Removes the words that most of these texts contain.
@@ -283,6 +280,6 @@ mod tests {
         let edited = proposer(0.6).edit(edition).await.unwrap();
         assert_eq!(edited.len(), patterns.len());
         let weakened: Vec<f32> = edited.iter().map(|pattern| pattern.weight).filter(|weight| *weight < 1.0).collect();
-        assert_eq!(weakened, [WEAKENED]);
+        assert_eq!(weakened, [0.5]);
     }
 }

@@ -16,9 +16,6 @@ const MIN_Z_SCORE: f32 = 0.5;
 /// Maximum number of words of a phrase.
 const MAX_PHRASE_WORDS: usize = 4;
 
-/// Minimum number of texts with a phrase, so that no text can be reassembled from its phrases.
-const MIN_TEXTS: u32 = 2;
-
 /// Document frequencies of words over all samples.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Background {
@@ -131,7 +128,8 @@ fn phrases_of(texts: &[&str], terms: &[String]) -> Vec<TermPhrase> {
             *counts.entry(phrase).or_default() += 1;
         }
     }
-    counts.into_iter().filter(|(_, texts)| *texts >= MIN_TEXTS).map(|(phrase, _)| phrase).collect()
+    // No text can be reassembled from phrases that other texts have too.
+    counts.into_iter().filter(|(_, texts)| *texts > 1).map(|(phrase, _)| phrase).collect()
 }
 
 /// Returns the sequences of two to [`MAX_PHRASE_WORDS`] words of a text, with their words, and as text in lower case.
