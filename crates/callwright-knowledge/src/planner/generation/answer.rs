@@ -91,7 +91,7 @@ mod tests {
     use callwright_judge::repair::answers::{assert_understood, habits};
 
     use super::*;
-    use crate::prompt::parse;
+    use crate::prompt::{MAX_BYTES, parse};
 
     #[test]
     fn a_selection_is_parsed_in_every_notation() {

@@ -340,7 +340,7 @@ mod tests {
         let expected = (true, "litres".to_owned(), Some("How many litres, or \"all\"?".to_owned()));
         assert_understood("template", one, &expected, |text| {
             let TemplateAnswer { fits, inputs } = parse(text).ok()?;
-            let [input] = <[ArgumentAnswer; 1]>::try_from(inputs).ok()?;
+            let [input] = <[InputAnswer; 1]>::try_from(inputs).ok()?;
             matches!(input.source, InputOrigin::Ask).then_some((fits, input.name, input.question))
         });
         let other = r#"{"fits": false, "inputs": []}"#;

@@ -76,7 +76,7 @@ impl<'a> ProducerSearch<'a> {
     /// Returns the positions of the tools to consider, in ascending order.
     fn positions(&self) -> Vec<usize> {
         let likely = self.part.segment.likely(self.consumer.input).iter().map(|at| self.part.first + *at as usize);
-        let own = self.own.into_iter().flat_map(SegmentScores::best).map(|(_, at)| self.part.first + *at as usize);
+        let own = self.own.into_iter().flat_map(|scores| &scores.best).map(|(_, at)| self.part.first + *at as usize);
         let requested = self.scores.best.iter().chain(&self.scores.used).copied().chain(own);
         let key = self.consumer.profile.key.filter(|_| self.producers.parts.len() > 1);
         let elsewhere = key.and_then(|key| self.producers.keys.get(&key)).into_iter().flatten().copied();

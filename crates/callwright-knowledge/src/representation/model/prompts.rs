@@ -173,6 +173,8 @@ impl<'a> PatternData<'a> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use callwright_openai::Role;
 
@@ -203,7 +205,7 @@ mod tests {
     fn tools_have_letters_in_their_order() {
         let candidates = [Candidate { name: "a", description: "" }, Candidate { name: "b", description: "Bee" }];
         let [_, (_, user)]: [(Role, String); 2] =
-            selection("q", &candidates, &ModelSettings::default()).try_into().unwrap();
+            selection("q", &candidates, &ModelSettings::default()).messages.try_into().unwrap();
         let data: Value = serde_json::from_str(&user).unwrap();
         assert_eq!(data["tools"][1], json!({"letter": "B", "name": "b", "description": "Bee"}));
     }

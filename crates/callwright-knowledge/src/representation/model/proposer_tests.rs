@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::representation::model::test_model::{Scripted, ScriptedModel, error, message, text};
+use callwright_types::Cost;
 
 const MISSED: [&str; 3] = [
     "I think I have lost my card somewhere, please block it",
