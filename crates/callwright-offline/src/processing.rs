@@ -69,7 +69,7 @@ pub(super) fn process_lines<R: Send>(
     let name = lines.name().to_owned();
     observer.begins(&name, StepLength::Bytes(lines.size()));
     let (mut read, mut records) = (LinesRead::default(), 0);
-    let processed = in_order(
+    let processed: Result<(), OfflineError> = in_order(
         batch_limits(workers),
         lines.into_batches(),
         |_| 0,

@@ -9,7 +9,7 @@ use callwright_knowledge::memory::{MemoryChange, MemoryIndex, MemoryStore};
 use callwright_knowledge::procedures::{self, ProcedureStore, StoredProcedure};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_store::{Changes, Memory, Revision, Store, StoreError};
-use callwright_types::{Lesson, Procedure};
+use callwright_types::Lesson;
 
 /// Number of lessons or procedures read from the store at once.
 const PAGE: u32 = 1_000;

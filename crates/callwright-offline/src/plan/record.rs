@@ -147,7 +147,7 @@ pub(super) struct PlanNeededLine<'a> {
 }
 
 /// Returns the line of the output: whether a record needs a plan, with all tools of its toolset offered.
-pub(super) fn needed_line(read: &ReadRecord<'_>) -> PlanNeededLine<'_> {
+pub(super) fn needed_line<'a>(read: &'a ReadRecord<'_>) -> PlanNeededLine<'a> {
     let ReadRecord { record, request, toolset, vectors, .. } = read;
     let offered: Vec<usize> = (0..toolset.len()).collect();
     let why = needs_plan(&PlanInputs {
