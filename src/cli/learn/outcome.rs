@@ -42,7 +42,7 @@ fn text(report: &Report) -> String {
         table.line(&format!("and {more} more"));
     }
     for confusion in report.confusions.iter().take(SHOWN_ROWS / 4) {
-        let (wanted, selected) = (plain::text(&confusion.wanted), plain::text(&confusion.selected));
+        let (wanted, selected) = (plain::text(&confusion.expected), plain::text(&confusion.selected));
         table.line(&format!("still confused with {wanted}: {selected} ({} samples)", confusion.samples));
     }
     table.into_text()

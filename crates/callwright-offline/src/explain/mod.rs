@@ -108,7 +108,7 @@ pub struct ExplainSummary {
 }
 
 impl ExplainSummary {
-    pub(super) fn of(library: &DocumentLibrary) -> Self {
+    fn of(library: &DocumentLibrary) -> Self {
         Self { apis: library.apis.len() as u64, indexed: library.explainer.passages() as u64, ..Self::default() }
     }
 

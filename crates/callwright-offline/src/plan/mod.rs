@@ -111,7 +111,7 @@ pub struct CandidatesSummary {
 
 /// Result of a record.
 #[derive(Debug)]
-pub(super) enum RecordResult {
+enum RecordResult {
     /// Whether the record needs a plan.
     Needed(bool),
     /// Candidates of its arguments.
@@ -119,7 +119,7 @@ pub(super) enum RecordResult {
 }
 
 impl CandidatesSummary {
-    pub(super) fn count(&mut self, result: &RecordResult) {
+    fn count(&mut self, result: &RecordResult) {
         self.records += 1;
         match result {
             RecordResult::Needed(is_needed) => self.needed += u64::from(*is_needed),
