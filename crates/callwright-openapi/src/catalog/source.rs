@@ -32,8 +32,8 @@ pub(crate) struct EntryFiles {
     pub(crate) folders: BTreeSet<PathBuf>,
 }
 
-/// Loads the entry `name`; relative paths are resolved against `base_dir`. In a folder, a document that cannot be loaded
-/// does not affect the others.
+/// Loads the entry `name`; relative paths are resolved against `base_dir`. In a folder, a document that cannot be
+/// loaded does not affect the others.
 pub(crate) fn load_entry(
     name: &str,
     settings: &ToolsetSettings,

@@ -16,8 +16,8 @@ use crate::{Fetch, LoadError, Origin, SourceFile, ToolsetSettings, ValuePosition
 use callwright_common::json::{Pointer, scalar_text};
 use callwright_common::schema::{SchemaNode, Subschema};
 
-/// Maximum length of a chain of `$ref`s, which detects cycles, and maximum number of tokens of a pointer that is resolved
-/// with tolerance. Real documents need up to three and ten.
+/// Maximum length of a chain of `$ref`s, which detects cycles, and maximum number of tokens of a pointer that is
+/// resolved with tolerance. Real documents need up to three and ten.
 const MAX_REFERENCE_HOPS: usize = 32;
 
 /// An OpenAPI document: one file, or several files that refer to each other.

@@ -1,5 +1,5 @@
-//! Media types of bodies, the kind of a value in a body or part (text, a file, or a value that is serialised as XML), and
-//! the serialisation of properties in form and multipart bodies (OpenAPI 3.0.4, Encoding Object).
+//! Media types of bodies, the kind of a value in a body or part (text, a file, or a value that is serialised as XML),
+//! and the serialisation of properties in form and multipart bodies (OpenAPI 3.0.4, Encoding Object).
 
 use std::collections::BTreeMap;
 

@@ -215,8 +215,8 @@ impl<'d> Subtypes<'d> {
 }
 
 impl<'d> Variants<'d> {
-    /// Compares the names of the variants with the values that the parent itself gives for the discriminator. Names that
-    /// are only implied by the names of schemas are often written differently by the API.
+    /// Compares the names of the variants with the values that the parent itself gives for the discriminator. Names
+    /// that are only implied by the names of schemas are often written differently by the API.
     fn match_values(&mut self, schema: &LocatedValue<'d>, are_implied: bool) {
         let described = schema.member("properties").and_then(|properties| properties.member(self.selector));
         let Some(described) = described.and_then(|described| described.follow().ok()) else { return };

@@ -55,8 +55,8 @@ fn flow(text: YamlText<'_>, start: usize, parent: usize, depth: usize) -> Option
     remark.is_none().then_some((value, at))
 }
 
-/// Reads a block scalar, and returns it with the end of its last line. Headers with `+` or an indentation are left to the
-/// general parser.
+/// Reads a block scalar, and returns it with the end of its last line. Headers with `+` or an indentation are left to
+/// the general parser.
 fn block(text: YamlText<'_>, at: usize, parent: usize) -> Option<(Value, usize)> {
     let is_folded = text.byte(at)? == b'>';
     let is_stripped = text.byte(at + 1)? == b'-';

@@ -58,8 +58,8 @@ fn codes(input: &InputArgument<'_>) -> Option<Vec<String>> {
     (codes.len() > 1).then_some(codes)
 }
 
-/// Returns a digit, or a short string with fewer than two letters, as a code. Larger numbers are quantities, such as page
-/// sizes. Two letters are a country or language code.
+/// Returns a digit, or a short string with fewer than two letters, as a code. Larger numbers are quantities, such as
+/// page sizes. Two letters are a country or language code.
 fn code(value: &Value) -> Option<String> {
     match value {
         Value::Number(number) => number.as_u64().filter(|number| *number < 10).map(|number| number.to_string()),

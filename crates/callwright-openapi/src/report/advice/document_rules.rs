@@ -23,8 +23,8 @@ pub(super) fn missing_server(subject: &AdviceSubject<'_>, findings: &mut Finding
 }
 
 /// `confusable-names`. Compares words, not letters: `getPet` and `setPet` differ in one letter but are not confusable,
-/// whereas `getUserGroup` and `get_group_users` are. Each name is mapped to one key, so the time is linear in the number
-/// of operations.
+/// whereas `getUserGroup` and `get_group_users` are. Each name is mapped to one key, so the time is linear in the
+/// number of operations.
 pub(super) fn confusable_names(subject: &AdviceSubject<'_>, findings: &mut Findings) {
     let key = |operation: &Operation| key(operation.operation_id.as_deref().unwrap_or_else(|| operation.own_name()));
     for (source, names) in groups(subject, |_, operation| Some(key(operation)).filter(|key| !key.is_empty())) {
@@ -51,7 +51,8 @@ pub(super) fn text_of<'d>(operation: &LocatedValue<'d>) -> ValuePosition<'d> {
     text.map_or_else(|| operation.at.clone(), |text| text.at)
 }
 
-/// Returns the first operation and the names of each group of operations that share a key, in the order of the document.
+/// Returns the first operation and the names of each group of operations that share a key, in the order of the
+/// document.
 fn groups<'s, 'd, K: Eq + Hash>(
     subject: &'s AdviceSubject<'d>,
     key: impl Fn(&DocumentOperation<'d>, &Operation) -> Option<K>,

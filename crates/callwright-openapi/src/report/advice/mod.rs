@@ -103,8 +103,8 @@ pub struct Review {
     pub advice: Vec<Rule>,
 }
 
-/// Loads and reviews the document at `origin`; the report of the toolset has the review. Files that the document refers to
-/// are read as `settings` allow; `fetch` fetches remote files.
+/// Loads and reviews the document at `origin`; the report of the toolset has the review. Files that the document refers
+/// to are read as `settings` allow; `fetch` fetches remote files.
 ///
 /// # Errors
 ///

@@ -44,8 +44,8 @@ pub(super) fn cut_description(subject: &AdviceSubject<'_>, case: &OperationCase<
     }
 }
 
-/// `undocumented-errors`. A failed call is explained from the document if the API's own message is insufficient. Without
-/// documented errors, that explanation is empty.
+/// `undocumented-errors`. A failed call is explained from the document if the API's own message is insufficient.
+/// Without documented errors, that explanation is empty.
 pub(super) fn undocumented_errors(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
     let operation = &case.source.operation;
     let responses = operation.member("responses");
