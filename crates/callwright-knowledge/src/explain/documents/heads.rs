@@ -5,7 +5,7 @@ use crate::explain::index::codes::{CodeLikelihood, is_integer, normal_form, stre
 use crate::explain::word_list::WordList;
 
 /// Maximum number of codes in a head; more codes form a list.
-const MAX_CODES: usize = 8;
+pub(crate) const MAX_CODES: usize = 16;
 
 /// Words that announce a code (`Error 30007`, `HTTP status code 404`), in lower case.
 const ANNOUNCERS: WordList =

@@ -1,11 +1,8 @@
 //! Labelled values (a table row, an object) → compact text, and the codes that they define.
 
-use super::heads::{self, PassageHead};
+use super::heads::{self, MAX_CODES, PassageHead};
 use super::labels::{LabelRole, only_announces_code, role};
 use crate::explain::index::codes::{CodeLikelihood, normal_form, strength};
-
-/// Maximum number of codes per record.
-const MAX_CODES: usize = 16;
 
 /// Values with their labels, in document order; a label may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -211,11 +211,9 @@ fn is_spaced(text: &str) -> bool {
 /// Number of characters that count as a passage's beginning, enough for a code, a name and a title.
 pub(crate) const LEAD_CHARS: usize = 160;
 
-/// Maximum number of lines that count as a passage's beginning.
-const LEAD_LINES: usize = 2;
-
+/// Returns the beginning of a passage, at most two lines.
 fn lead(text: &str) -> &str {
-    let of_lines = text.match_indices('\n').nth(LEAD_LINES - 1).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
+    let of_lines = text.match_indices('\n').nth(1).and_then(|(end, _)| text.get(..end)).unwrap_or(text);
     beginning(of_lines, LEAD_CHARS)
 }
 

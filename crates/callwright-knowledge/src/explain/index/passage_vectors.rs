@@ -24,9 +24,6 @@ pub(crate) struct MessageSimilarity {
     deviation: f32,
 }
 
-/// Number of passages that are considered for their meaning alone.
-const BEST_BY_MEANING: usize = 16;
-
 impl PassageVectors {
     /// Embeds passages.
     ///
@@ -70,13 +67,13 @@ const MAX_PAIRS: usize = 1_000;
 
 impl MessageSimilarity {
     /// Returns the passages with the most similar meaning.
-    pub(crate) fn best(&self) -> Vec<usize> {
+    pub(crate) fn best(&self, count: usize) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.cosines.len()).collect();
         let by_cosine =
             |left: &usize, right: &usize| self.cosine(*right).total_cmp(&self.cosine(*left)).then(left.cmp(right));
-        if order.len() > BEST_BY_MEANING {
-            order.select_nth_unstable_by(BEST_BY_MEANING, by_cosine);
-            order.truncate(BEST_BY_MEANING);
+        if order.len() > count {
+            order.select_nth_unstable_by(count, by_cosine);
+            order.truncate(count);
         }
         order
     }

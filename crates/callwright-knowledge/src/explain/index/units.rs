@@ -17,9 +17,6 @@ pub(crate) struct UnitId(u32);
 /// Minimum share of an operation's name, weighted by rarity of the words, that a section's headings must contain.
 const LEAST_SHARE: f32 = 0.34;
 
-/// Share of the relevance that depends on how short the heading is.
-const BREVITY_SHARE: f32 = 0.1;
-
 /// Words (stemmed) in headings of error catalogues.
 const ERROR_WORDS: [&str; 9] =
     ["error", "code", "fault", "exception", "failure", "problem", "troubleshooting", "errno", "rejection"];
@@ -146,11 +143,9 @@ impl DocumentUnits {
         let hits = self.headings.as_ref().map(|headings| headings.search(&spaced(tool), headings.len()));
         let hits = hits.unwrap_or_default();
         let best = hits.iter().map(|hit| hit.coverage).fold(f32::MIN_POSITIVE, f32::max);
-        let best_score = hits.first().map_or(1.0, |hit| hit.score);
         for hit in hits.iter().filter(|hit| hit.coverage >= LEAST_SHARE) {
-            // A match of only a part of the name is a weak one; of equal matches the shorter heading is the better one.
-            let brevity = 1.0 - BREVITY_SHARE * (1.0 - hit.score / best_score);
-            shares.insert(*hit.id, (hit.coverage / best).powi(2) * brevity);
+            // A match of only a part of the name is a weak one.
+            shares.insert(*hit.id, (hit.coverage / best).powi(2));
         }
         let lists = self.sections.values().filter(|(tools, _)| tools.iter().any(|one| one == tool));
         let sections = lists.flat_map(|(_, sections)| sections);

@@ -4,16 +4,13 @@ use super::sentences::sentences;
 use super::{Piece, cut, exceeds};
 use crate::explain::documents::blocks::{BlockKind, DocumentBlock};
 use crate::explain::documents::heads::PassageHead;
-use crate::explain::documents::labels::{LabelRole, is_label, role};
+use crate::explain::documents::labels::{LabelRole, MAX_LABEL_WORDS, is_label, role};
 use crate::explain::documents::records::{is_address, joined, line};
 use crate::explain::index::codes::{mentioned, normal_form};
 use callwright_common::text::letters;
 
 /// When an entry is split, the head takes at most 1/`HEAD_SHARE` of each passage.
 const HEAD_SHARE: usize = 4;
-
-/// Maximum number of words of a line ending with a colon that counts as a label for the following lines.
-const MAX_LABEL_WORDS: usize = 6;
 
 /// Returns the passages of the entry with the head `block` and the blocks `below` it: one passage if it fits `limit`
 /// characters, otherwise several that each start with the head.

@@ -11,9 +11,6 @@ use crate::explain::documents::blocks::{BOLD_LINE, BlockKind, DocumentBlock, FLO
 use crate::explain::documents::heads::{self, PassageHead};
 use crate::explain::index::codes::{CodeLikelihood, is_integer};
 
-/// Number of blocks below a heading in which its code is searched.
-const CODE_SEARCH_BLOCKS: usize = 4;
-
 /// Content below one heading of a document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Section {
@@ -103,11 +100,9 @@ fn adopt(blocks: &mut [HeadedBlock]) {
             continue;
         }
         let below = &blocks[at + 1..end_of(blocks, at)];
-        let codes = below.iter().enumerate().filter_map(|(at, block)| Some((at, block.head.as_ref()?)));
-        let mut codes = codes.filter(|(_, head)| head.is_only_code());
-        if let (Some((distance, first)), None) = (codes.next(), codes.next())
-            && distance < CODE_SEARCH_BLOCKS
-        {
+        let codes = below.iter().filter_map(|block| block.head.as_ref());
+        let mut codes = codes.filter(|head| head.is_only_code());
+        if let (Some(first), None) = (codes.next(), codes.next()) {
             blocks[at].head = Some(PassageHead { alone: false, ..first.clone() });
         }
     }

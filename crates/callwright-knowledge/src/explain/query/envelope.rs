@@ -9,9 +9,6 @@ use super::member_names::{Meaning, meaning};
 use super::{MAX_DEPTH, MAX_FOUND};
 use callwright_common::json::scalar_text;
 
-/// Minimum number of failures before a member counts as constant.
-const LEAST_FAILURES: usize = 8;
-
 /// Minimum number of different failures with a constant member.
 const LEAST_VARIETY: usize = 5;
 
@@ -67,11 +64,9 @@ impl Envelope {
 
     /// Whether a member has this value in most failures, whatever else they report.
     pub(crate) fn is_constant(&self, member: &BodyMember) -> bool {
-        self.counts.get(member).is_some_and(|count| {
-            count.failures >= LEAST_FAILURES
-                && 2 * count.failures >= self.failures
-                && count.bodies.len() >= LEAST_VARIETY
-        })
+        self.counts
+            .get(member)
+            .is_some_and(|count| 2 * count.failures >= self.failures && count.bodies.len() >= LEAST_VARIETY)
     }
 }
 

@@ -20,11 +20,9 @@ use callwright_types::Outcome;
 use envelope::{BodyMember, Envelope};
 use member_names::{Meaning, meaning};
 
-/// Maximum number of characters of a body's text in the query; longer errors add no information.
-const MAX_TEXT_CHARS: usize = 2_000;
-
-/// Maximum number of members and elements of a body that are examined.
-const MAX_VALUES: usize = 2_000;
+/// Maximum number of characters of a body's text in the query, and of its members and elements that are examined; longer
+/// errors add no information.
+const MAX_EXAMINED: usize = 2_000;
 
 /// Maximum nesting depth of a body that is examined.
 const MAX_DEPTH: usize = 12;
@@ -133,11 +131,11 @@ impl<'a> FailureQueryReader<'a> {
             status: status.to_string(),
             parameters: arguments.keys().filter_map(|name| normal_form(name)).collect(),
             echoes: arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect(),
-            values_left: MAX_VALUES,
+            values_left: MAX_EXAMINED,
             envelope,
             path: String::new(),
             skipped: false,
-            chars_left: MAX_TEXT_CHARS,
+            chars_left: MAX_EXAMINED,
         }
     }
 
@@ -145,7 +143,7 @@ impl<'a> FailureQueryReader<'a> {
         match serde_json::from_slice::<Value>(body) {
             Ok(body) => self.read("", &body, 0),
             // A UTF-8 character has at most four bytes.
-            Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * MAX_TEXT_CHARS).unwrap_or(body))),
+            Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * MAX_EXAMINED).unwrap_or(body))),
         }
     }
 
@@ -508,7 +506,7 @@ mod tests {
     #[test]
     fn deep_and_wide_bodies_are_bounded() {
         let wide = format!("[{}]", vec![r#"{"code":"A_1","message":"x y z"}"#; 10_000].join(","));
-        assert!(query_of(400, &wide, json!({})).words.len() <= MAX_TEXT_CHARS + 10);
+        assert!(query_of(400, &wide, json!({})).words.len() <= MAX_EXAMINED + 10);
         let deep = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
         assert!(query_of(400, &deep, json!({})).codes.is_empty());
     }

@@ -49,27 +49,20 @@ fn code_weight(evidence: CodeEvidence, defines: bool) -> f32 {
 }
 /// Weight of a passage that defines a word that resembles a code.
 const DEFINES_WORD: f32 = 3.0;
-/// Weight of a passage that defines a part of a code.
+/// Weight of a passage that defines a part of a code, and of one that repeats the message, as a share of its likeness
+/// above [`LEAST_LIKENESS`].
 const DEFINES_DERIVED: f32 = 6.0;
-/// Factor for a code that is documented in a different spelling.
-const OTHER_SPELLING: f32 = 0.8;
-/// Weight of a passage that describes a parameter in the body.
-const DEFINES_NAME: f32 = 1.2;
-/// Weight of a passage that mentions a parameter in the body.
+/// Weight of a passage that mentions a parameter in the body, or of the response for the class of the status, or of the
+/// default response.
 const MENTIONS_NAME: f32 = 0.8;
-/// Weight of a passage of the response with exactly this status, or of the status in a list of codes.
+/// Weight of a passage of the response with exactly this status, of the status in a list of codes, or of a description of
+/// a parameter in the body.
 const SAME_STATUS: f32 = 1.2;
-/// Additional weight of a list of HTTP statuses if the body contains no more than the status.
-const STATUS_LISTED: f32 = 1.3;
-/// Weight of a passage of the response for this class of statuses, or of the default response.
-const SAME_CLASS: f32 = 0.7;
 /// Weight of a passage of the operation. It affects only the order, not the confidence.
 const SAME_UNIT: f32 = 3.0;
 /// Weight of a definition in an error catalogue. It affects only the order, like `SAME_UNIT`.
 const IN_CATALOGUE: f32 = 1.5;
 
-/// Weight of a passage that repeats the message, as a share of its likeness above [`LEAST_LIKENESS`].
-const SAME_MESSAGE: f32 = 6.0;
 /// Additional weight of such a passage that no code is assigned to, if the body's code is documented without the
 /// message: the code is generic, and the message explains the failure.
 const MESSAGE_OF_GENERIC_CODE: f32 = 4.0;
@@ -81,15 +74,11 @@ const IDENTICAL: f32 = 0.9;
 const FURTHER_PASSAGES: f32 = 0.3;
 /// Minimum likeness of a message of words that occur in any failure.
 const SAME_VAGUE_MESSAGE: f32 = 0.99;
-/// Weight of a definition of a code that many entries share.
+/// Weight of a definition of a code that many entries share, or of a mention of a code that none defines.
 const GENERIC_CODE: f32 = 2.5;
-/// Weight of a passage that mentions a code that none defines.
-const MENTIONED_ALONE: f32 = 2.2;
 /// Maximum number of passages that mention such a code.
 const FEW_MENTIONS: usize = 3;
-/// Number of definitions from which a code is generic.
-const MANY_DEFINITIONS: usize = 6;
-/// Minimum number of entries whose codes have the same shape in a catalogue.
+/// Minimum number of entries whose codes have the same shape in a catalogue, and of definitions of a generic code.
 const LEAST_CATALOGUE: usize = 5;
 
 /// Minimum share of the message's words that a passage has before the texts are compared word by word.
@@ -109,7 +98,7 @@ struct PassageMatch {
 impl PassageMatch {
     /// Whether the passage defines a code in the place of codes, or a part of one.
     fn defines_code(&self) -> bool {
-        self.code >= OTHER_SPELLING * DEFINES_DERIVED
+        self.code >= DEFINES_DERIVED
     }
 }
 
@@ -181,14 +170,14 @@ impl<'a, 'q> PassageRanking<'a, 'q> {
                 && *evidence == CodeEvidence::Member
                 && shape_of(name).is_some_and(|shape| shape != CodeShape::Number);
             for named in mentions {
-                let weight = if only_mentioned { MENTIONED_ALONE } else { code_weight(*evidence, named.defines) };
-                let weight = if definitions >= MANY_DEFINITIONS { weight.min(GENERIC_CODE) } else { weight };
+                let weight = if only_mentioned { GENERIC_CODE } else { code_weight(*evidence, named.defines) };
+                let weight = if definitions >= LEAST_CATALOGUE { weight.min(GENERIC_CODE) } else { weight };
                 let code = &mut self.matches.entry(named.passage).or_default().code;
                 *code = code.max(weight);
             }
             for passage in self.index.defined_in_other_spelling(name).filter(|_| definitions == 0) {
                 let code = &mut self.matches.entry(passage).or_default().code;
-                *code = code.max(OTHER_SPELLING * code_weight(*evidence, true));
+                *code = code.max(code_weight(*evidence, true));
             }
         }
     }
@@ -200,7 +189,7 @@ impl<'a, 'q> PassageRanking<'a, 'q> {
             let share = self.relevance.share(entry.unit);
             if share > 0.0 {
                 let name = &mut self.matches.entry(named.passage).or_default().name;
-                *name = name.max(share * if named.defines { DEFINES_NAME } else { MENTIONS_NAME });
+                *name = name.max(share * if named.defines { SAME_STATUS } else { MENTIONS_NAME });
             }
         }
     }
@@ -212,7 +201,7 @@ impl<'a, 'q> PassageRanking<'a, 'q> {
             // If the body contains a code, a number in the catalogue is also a code and not an HTTP status.
             if self.index.units.defines_statuses(entry.unit) && !self.is_of_another_code(entry) {
                 self.matches.entry(named.passage).or_default().status =
-                    SAME_STATUS + if self.query.repeats_status { STATUS_LISTED } else { 0.0 };
+                    if self.query.repeats_status { 2.0 * SAME_STATUS } else { SAME_STATUS };
             }
         }
         for passage in self.index.units.operation(self.operation).into_iter().flatten() {
@@ -220,7 +209,7 @@ impl<'a, 'q> PassageRanking<'a, 'q> {
             if response.includes(status) {
                 let exact = matches!(response, DocumentedResponse::Status(_));
                 let entry = &mut self.matches.entry(passage).or_default().status;
-                *entry = entry.max(if exact { SAME_STATUS } else { SAME_CLASS });
+                *entry = entry.max(if exact { SAME_STATUS } else { MENTIONS_NAME });
             }
         }
     }
@@ -262,7 +251,7 @@ impl<'a, 'q> PassageRanking<'a, 'q> {
         let (entry, query, units) = (self.index.passage(passage)?, self.query, &self.index.units);
         let PassageMatch { mut code, name, status, mut likeness } = *weights;
         let mut words = if query.is_vague { WordMatch::default() } else { words.word_match(passage) };
-        let defines = code >= OTHER_SPELLING * DEFINES_WORD;
+        let defines = code >= DEFINES_WORD;
         // A passage of another operation explains this one only if it defines the code. A code counts regardless of the
         // response, because some APIs return a different status than documented.
         let foreign = units.is_operation(entry.unit) && !self.relevance.is_own(entry.unit);
@@ -282,7 +271,7 @@ impl<'a, 'q> PassageRanking<'a, 'q> {
         if facts.is_sibling {
             words.evidence = 0.0;
         }
-        let mut same = SAME_MESSAGE * ((likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
+        let mut same = DEFINES_DERIVED * ((likeness - LEAST_LIKENESS) / (1.0 - LEAST_LIKENESS)).max(0.0);
         if (query.is_vague || facts.is_sibling) && likeness < SAME_VAGUE_MESSAGE {
             same = 0.0;
         }
@@ -297,7 +286,7 @@ impl<'a, 'q> PassageRanking<'a, 'q> {
             entry,
             weight: code + name + status + order,
             confidence: 1.0 - (-evidence).exp(),
-            defines_code: code >= OTHER_SPELLING * DEFINES_DERIVED,
+            defines_code: code >= DEFINES_DERIVED,
             names_parameter: name > 0.0,
         })
     }

@@ -3,16 +3,10 @@
 //! A catalogue that explains `order not found` and `invoice not found` has most words of `customer not found`, and
 //! explains it with neither. A paraphrase differs in more than one word, or in the order of the words.
 
-use super::verbatim::words;
-
-/// Minimum number of words of a message that is compared; of two words, one is no pattern.
-const LEAST_WORDS: usize = 3;
+use super::verbatim::{LEAST_WORDS, words};
 
 /// Maximum number of words of a message that is compared. In a longer one, a word may be a value.
 const MAX_WORDS: usize = 12;
-
-/// Number of words of a passage that are compared, the first ones.
-const PASSAGE_WORDS: usize = 80;
 
 /// Whether at least two passages have a message but for one word in its place, and none has all of it.
 pub(crate) fn is_sibling_of(messages: &[String], passages: &[&str]) -> bool {
@@ -22,7 +16,7 @@ pub(crate) fn is_sibling_of(messages: &[String], passages: &[&str]) -> bool {
         return false;
     }
     for passage in passages {
-        let passage: Vec<String> = words(passage).take(PASSAGE_WORDS).collect();
+        let passage: Vec<String> = words(passage).collect();
         for (form, siblings) in forms.iter().zip(&mut siblings) {
             let differences = passage.windows(form.len()).map(|part| difference(form, part));
             match differences.min().unwrap_or(Difference::Other) {

@@ -8,8 +8,8 @@ use callwright_common::text::beginning_bytes;
 /// Number of words of a message that one placeholder of a documented message replaces.
 const WORDS_PER_PLACEHOLDER: usize = 3;
 
-/// Minimum number of words of a message that is recognised within a longer sentence.
-const LEAST_WORDS_WITHIN: usize = 4;
+/// Minimum number of words of a message that is recognised within a longer sentence or as a pattern.
+pub(crate) const LEAST_WORDS: usize = 3;
 
 /// Words of a message, prepared for comparisons.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl MessageWords {
         let free = placeholders * WORDS_PER_PLACEHOLDER;
         let required = self.count.saturating_sub(free).max(common).max(1);
         let equal = 2.0 * common as f32 / (required + length) as f32;
-        let within = if self.count >= LEAST_WORDS_WITHIN { common as f32 / required as f32 } else { 0.0 };
+        let within = if self.count >= LEAST_WORDS { common as f32 / required as f32 } else { 0.0 };
         // A message within a longer sentence is weaker evidence, because its words may be scattered there.
         equal.max(within * (0.5 + 0.5 * (common as f32 / length as f32)).min(0.9))
     }

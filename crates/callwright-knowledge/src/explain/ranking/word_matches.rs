@@ -16,20 +16,12 @@ pub(crate) struct WordMatch {
 /// Number of passages that are considered for their words alone.
 const BEST_BY_WORDS: usize = 32;
 
-/// Share of the highest coverage from which a passage belongs to the crowd.
-const CROWDED: f32 = 0.9;
-
 /// Maximum number of passages in the crowd; beyond it shared words are no evidence.
 const MAX_CROWD: usize = 6;
 
-/// Weight of the passage with the best word score; others get a proportional share.
+/// Weight of the passage with the best word score, and of the one with the best word score of its beginning; others get
+/// a proportional share.
 const BEST_WORDS: f32 = 1.2;
-
-/// Weight of the passage with the best word score of its beginning; others get a proportional share.
-const BEST_LEAD: f32 = 1.2;
-
-/// Maximum confidence from words alone.
-const MOST_BY_WORDS: f32 = 0.95;
 
 /// Weight of the passage with the most similar meaning; others get a proportional share.
 const CLOSEST: f32 = 2.4;
@@ -76,7 +68,7 @@ impl<'a> PassageWordScores<'a> {
     /// Returns the passages with the best scores by words or meaning.
     pub(crate) fn best(&self) -> Vec<usize> {
         let mut best: Vec<usize> = self.texts.best.iter().chain(&self.leads.best).copied().collect();
-        best.extend(self.meaning.best());
+        best.extend(self.meaning.best(BEST_BY_WORDS));
         best.sort_unstable();
         best.dedup();
         best
@@ -91,7 +83,7 @@ impl<'a> PassageWordScores<'a> {
     pub(crate) fn word_match(&self, passage: usize) -> WordMatch {
         let (text, lead) = (self.texts.scores.of(passage), self.leads.scores.of(passage));
         let order = BEST_WORDS * self.texts.relative(text)
-            + BEST_LEAD * self.leads.relative(lead)
+            + BEST_WORDS * self.leads.relative(lead)
             + CLOSEST * self.meaning.relative(passage);
         let coverage = self.coverage(passage);
         let rarity = text.map_or(0.0, |text| text.evidence).ln_1p();
@@ -102,7 +94,7 @@ impl<'a> PassageWordScores<'a> {
         };
         // Words that many passages share as fully single out none of them.
         let sure = if self.crowd > MAX_CROWD { 0.0 } else { 1.0 / (1.0 + (-logit).exp()) };
-        WordMatch { evidence: -(1.0 - sure.min(MOST_BY_WORDS)).ln(), order }
+        WordMatch { evidence: -(1.0 - sure).ln(), order }
     }
 }
 
@@ -124,7 +116,7 @@ impl Field {
     fn crowd(&self) -> usize {
         let coverage = |passage: &usize| self.scores.of(*passage).map_or(0.0, |score| score.coverage);
         let most = self.best.iter().map(coverage).fold(0.0, f32::max);
-        self.best.iter().filter(|passage| coverage(passage) >= CROWDED * most).count()
+        self.best.iter().filter(|passage| coverage(passage) >= most).count()
     }
 
     /// Returns the score relative to the best one.

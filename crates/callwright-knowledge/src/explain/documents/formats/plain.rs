@@ -7,21 +7,12 @@ use crate::explain::documents::records::LabelledRecord;
 use crate::explain::index::codes::CodeLikelihood;
 use callwright_common::text::one_line;
 
-/// Maximum length, in characters, of a heading above an underline.
-const MAX_HEADING_CHARS: usize = 120;
-
-/// Maximum number of distinguished indentation levels.
-const MAX_LEVELS: usize = 8;
-
-/// Number of columns per indentation level.
-const STEP: usize = 2;
-
 pub(crate) fn plain(text: &str) -> Vec<DocumentBlock> {
     let mut reader = PlainTextReader::default();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         let underline = lines.peek().and_then(|next| level_of_underline(next));
-        match underline.filter(|_| !line.trim().is_empty() && line.chars().nth(MAX_HEADING_CHARS).is_none()) {
+        match underline.filter(|_| !line.trim().is_empty()) {
             Some(level) => {
                 reader.push(level, BlockKind::Heading(one_line(line)));
                 lines.next();
@@ -44,7 +35,7 @@ struct PlainTextReader {
 impl PlainTextReader {
     fn line(&mut self, line: &str) {
         let text = one_line(line);
-        let depth = FLOW + (indentation(line) / STEP).min(MAX_LEVELS);
+        let depth = FLOW + indentation(line);
         if text.is_empty() || level_of_underline(line).is_some() {
             return self.flush();
         }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::explain::documents::blocks::BlockKind;
-use crate::explain::documents::labels::{LabelRole, role};
+use crate::explain::documents::labels::{LabelRole, MAX_LABEL_WORDS, role};
 use crate::explain::documents::records::{LabelledRecord, joined};
 use crate::explain::index::codes::{CodeLikelihood, is_integer, normal_form, strength};
 use callwright_common::text::{letters, one_line};
@@ -135,11 +135,8 @@ impl TableRows {
     }
 }
 
-/// Minimum number of words of a remark that is no heading.
-const LEAST_REMARK_WORDS: usize = 6;
-
 fn is_sentence(text: &str) -> bool {
-    text.ends_with(['.', '!', '?', '。', ':']) || text.split_whitespace().nth(LEAST_REMARK_WORDS).is_some()
+    text.ends_with(['.', '!', '?', '。', ':']) || text.split_whitespace().nth(MAX_LABEL_WORDS).is_some()
 }
 
 fn inherited(cell: &str) -> String {
