@@ -295,7 +295,7 @@ impl WatchedDocuments {
         let explainer = match before {
             Some(_) => Deferred::ready(explainer.await),
             // At the start, the proxy serves while documentation is read.
-            None => Deferred::spawn(explainer, || Explainer::build(Vec::new(), &explain::Settings::default())),
+            None => Deferred::spawn(explainer, || Explainer::build(Vec::new(), Vec::new(), &explain::Settings::default())),
         };
         let shelf = self.shelf(&catalog, before);
         let known = before.map(|before| &*before.producers);
@@ -377,9 +377,9 @@ impl DocumentationSource {
         };
         // Embedding takes too long for the turn whose call failed first.
         let docs = catalog.toolsets().flat_map(|toolset| documentation(toolset)).collect();
-        let (explainer, failed) = Explainer::with_embedder(docs, sections, &settings, embedder).await;
-        if let Some(error) = failed {
-            tracing::warn!(%error, "documentation is divided and searched by keywords only");
+        let mut explainer = Explainer::build(docs, sections, &settings);
+        if let Err(error) = explainer.embed_passages(embedder).await {
+            tracing::warn!(%error, "documentation is searched by keywords only");
         }
         explainer
     }

@@ -192,7 +192,7 @@ impl App {
     pub async fn stop(self) {
         self.side.draining.store(true, Ordering::Relaxed);
         self.client_ending.cancel();
-        self.side.pipeline.approvals().end_waiting();
+        self.side.pipeline.approvals.end_waiting();
         let finished = async {
             // A connection that a client keeps open without using it must not delay the shutdown.
             let _ = self.client_task.await;

@@ -32,7 +32,7 @@ pub(super) enum ApprovalsAction {
 #[derive(Debug, Args)]
 pub(super) struct ListArguments {
     /// Only calls with this status; `any` for all.
-    #[arg(long, default_value = PENDING, value_parser = statuses())]
+    #[arg(long, default_value = ApprovalStatus::Pending.label(), value_parser = statuses())]
     status: String,
     /// `text` as a table for people, `json` as one object per line.
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
@@ -60,9 +60,6 @@ pub(super) struct DecisionArguments {
     comment: Option<String>,
 }
 
-/// Status of calls that wait for a decision.
-const PENDING: &str = ApprovalStatus::Pending.label();
-
 /// Value of `--status` that means every status.
 const ANY: &str = "any";
 
@@ -75,7 +72,7 @@ pub(super) fn run(action: ApprovalsAction) -> VerbResult {
         match action {
             ApprovalsAction::List(list) => {
                 let (client, ListArguments { status, format }) = list.connect()?;
-                let none = if status == PENDING { "no calls wait for a decision" } else { "no calls" };
+                let none = if status == ApprovalStatus::Pending.label() { "no calls wait for a decision" } else { "no calls" };
                 let query = if status == ANY { Vec::new() } else { vec![("status", status)] };
                 let approvals = Pages::new(&client, APPROVALS, query, 0).all().await?;
                 print_list(&approvals, format, none, table);

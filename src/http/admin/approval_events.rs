@@ -71,7 +71,7 @@ pub(in crate::http) async fn events(State(side): State<OperatorSide>) -> Result<
         return Err(error::invalid_request(StatusCode::SERVICE_UNAVAILABLE, message, "too_many_streams").into());
     };
     pending(&side).await?;
-    let changes = side.pipeline.approvals().changes();
+    let changes = side.pipeline.approvals.changes();
     let stream = ApprovalStream { side, changes, sent: String::new(), sent_at: Instant::now(), _permit: permit };
     let events = stream::unfold(stream, |mut stream| async move {
         let bytes = stream.next().await?;
@@ -97,7 +97,7 @@ impl ApprovalStream {
                 return Some(event.into());
             }
             tokio::select! {
-                () = self.side.pipeline.approvals().ended() => return None,
+                () = self.side.pipeline.approvals.ended() => return None,
                 _ = timeout(POLL, self.changes.changed()) => {}
             }
             if self.sent_at.elapsed() >= KEEP_ALIVE {

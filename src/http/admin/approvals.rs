@@ -19,12 +19,12 @@ pub(in crate::http) async fn list(
     State(side): State<OperatorSide>,
     ParsedQuery(filter): ParsedQuery<ApprovalFilter>,
 ) -> Answer<impl Serialize> {
-    Ok(Json(side.pipeline.approvals().list(&filter).await?))
+    Ok(Json(side.pipeline.approvals.list(&filter).await?))
 }
 
 /// Returns one approval in full.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Answer<impl Serialize> {
-    Ok(Json(side.pipeline.approvals().show(&id).await?.ok_or_else(|| unknown(&id))?))
+    Ok(Json(side.pipeline.approvals.show(&id).await?.ok_or_else(|| unknown(&id))?))
 }
 
 /// Body of a decision.
@@ -50,7 +50,7 @@ pub(in crate::http) async fn decide<const APPROVED: bool>(
     Path(id): Path<String>,
     Sent(ApprovalBody { by, comment }): Sent<ApprovalBody>,
 ) -> Answer<impl Serialize> {
-    match side.pipeline.approvals().decide(&id, &Ruling { approved: APPROVED, by, comment }).await? {
+    match side.pipeline.approvals.decide(&id, &Ruling { approved: APPROVED, by, comment }).await? {
         DecisionResult::Now(approval) => Ok(Json(approval)),
         DecisionResult::Before(approval) => Err(over(StatusCode::CONFLICT, &approval, "already_decided")),
         DecisionResult::TooLate(approval) => Err(over(StatusCode::GONE, &approval, "approval_expired")),

@@ -27,7 +27,7 @@ const MAX_REASON: usize = 500;
 
 /// Checks that a policy exists.
 fn policy_named(side: &OperatorSide, name: &str) -> Result<(), Refusal> {
-    let policies = side.pipeline.policies();
+    let policies = side.pipeline.policies.load_full();
     if policies.get(name).is_some() {
         return Ok(());
     }

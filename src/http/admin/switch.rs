@@ -30,7 +30,7 @@ impl SentBody for SwitchBody {
 
 /// Returns what is switched off now.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>) -> Json<impl Serialize> {
-    Json(side.pipeline.switch().state())
+    Json(side.pipeline.switch.state())
 }
 
 /// Switches everything, or the turns of one policy, off or on again.
@@ -38,7 +38,7 @@ pub(in crate::http) async fn throw(
     State(side): State<OperatorSide>,
     Sent(SwitchBody { off, policy, reason }): Sent<SwitchBody>,
 ) -> Answer<impl Serialize> {
-    let switch = side.pipeline.switch();
+    let switch = &side.pipeline.switch;
     if off {
         policy.as_deref().map_or(Ok(()), |name| policy_named(&side, name))?;
         switch.off(policy.as_deref(), &reason);

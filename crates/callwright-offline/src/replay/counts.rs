@@ -118,7 +118,7 @@ impl Replay {
     }
 
     fn count_turn(&mut self, trace: &Trace) {
-        bump(&mut self.modes, trace.mode.label(), 1);
+        bump(&mut self.modes, trace.mode.label());
         let is_guard = trace.mode == Mode::Guard;
         self.corrected += u64::from(is_guard && trace.verdict == Verdict::Corrected);
         self.exhausted += u64::from(is_guard && trace.exhausted.is_some());

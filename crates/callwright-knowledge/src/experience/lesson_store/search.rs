@@ -31,7 +31,7 @@ pub(super) fn search(index: &LessonIndex, query: &RecallQuery<'_>, settings: &Se
         }
     }
     let vector = query.vector.filter(|vector| index.dimensions == Some(vector.components().len()));
-    let (weights, rarest) = (Weights::default(), rarity(index.searchable, 1));
+    let (weights, rarest) = (Weights::USUAL, rarity(index.searchable, 1));
     let mut scored: Vec<(f32, &Arc<Lesson>)> = Vec::new();
     for ((entry, (sum, count)), is_available) in index.entries.iter().zip(matches).zip(available) {
         let length = entry.terms.len() as f32;
