@@ -295,7 +295,9 @@ impl WatchedDocuments {
         let explainer = match before {
             Some(_) => Deferred::ready(explainer.await),
             // At the start, the proxy serves while documentation is read.
-            None => Deferred::spawn(explainer, || Explainer::build(Vec::new(), Vec::new(), &explain::Settings::default())),
+            None => {
+                Deferred::spawn(explainer, || Explainer::build(Vec::new(), Vec::new(), &explain::Settings::default()))
+            }
         };
         let shelf = self.shelf(&catalog, before);
         let known = before.map(|before| &*before.producers);

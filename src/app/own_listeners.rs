@@ -101,10 +101,7 @@ mod tests {
     async fn every_address_of_a_listener_is_recognised() {
         let loopback = ["127.0.0.1:8787", "127.0.0.1:8788"];
         for url in [
-            "http://127.0.0.1:8787/v1",
-            "http://127.0.0.1:8788",
-            "http://localhost:8787/v1",
-            "http://0.0.0.0:8787/v1",
+            "http://127.0.0.1:8787/v1", "http://127.0.0.1:8788", "http://localhost:8787/v1", "http://0.0.0.0:8787/v1",
             "http://[::ffff:127.0.0.1]:8787/v1",
         ] {
             assert!(is_own(url, loopback).await, "{url}");

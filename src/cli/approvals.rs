@@ -72,7 +72,8 @@ pub(super) fn run(action: ApprovalsAction) -> VerbResult {
         match action {
             ApprovalsAction::List(list) => {
                 let (client, ListArguments { status, format }) = list.connect()?;
-                let none = if status == ApprovalStatus::Pending.label() { "no calls wait for a decision" } else { "no calls" };
+                let none =
+                    if status == ApprovalStatus::Pending.label() { "no calls wait for a decision" } else { "no calls" };
                 let query = if status == ANY { Vec::new() } else { vec![("status", status)] };
                 let approvals = Pages::new(&client, APPROVALS, query, 0).all().await?;
                 print_list(&approvals, format, none, table);

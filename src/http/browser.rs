@@ -214,33 +214,14 @@ mod tests {
     fn loopback_localhost_and_listed_hosts_are_served() {
         let rules = rules(&["Callwright", "*.example.com", "10.0.0.9", "[fd00::1]"], "127.0.0.1");
         for host in [
-            "127.0.0.1:8787",
-            "127.8.9.1",
-            "[::1]:1",
-            "[::ffff:127.0.0.1]",
-            "localhost",
-            "LOCALHOST:80",
-            "localhost.",
-            "a.localhost",
-            "callwright:8787",
-            "a.b.example.com",
-            "10.0.0.9",
-            "[fd00::1]:3",
+            "127.0.0.1:8787", "127.8.9.1", "[::1]:1", "[::ffff:127.0.0.1]", "localhost", "LOCALHOST:80", "localhost.",
+            "a.localhost", "callwright:8787", "a.b.example.com", "10.0.0.9", "[fd00::1]:3",
         ] {
             assert_eq!(rules.check(&parts("/", &[("host", host)])), Ok(()), "{host}");
         }
         for host in [
-            "evil.example",
-            "localhost.evil.example",
-            "127.0.0.1.evil.example",
-            "evillocalhost",
-            "example.com",
-            "xexample.com",
-            "callwright.evil.example",
-            "10.0.0.1",
-            "0.0.0.0",
-            "2130706433",
-            "[fd00::2]",
+            "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "evillocalhost", "example.com",
+            "xexample.com", "callwright.evil.example", "10.0.0.1", "0.0.0.0", "2130706433", "[fd00::2]",
         ] {
             let found = rules.check(&parts("/", &[("host", host)]));
             assert_eq!(found, Err(HostFault::Foreign(host.to_owned())), "{host}");

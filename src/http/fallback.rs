@@ -10,35 +10,15 @@ use callwright_common::text::nearest;
 
 /// Paths of the OpenAI API and of the proxy that clients use.
 const CLIENT_PATHS: [&str; 10] = [
-    CHAT,
-    "/v1/models",
-    "/v1/embeddings",
-    RESPONSES,
-    MESSAGES,
-    "/v1/completions",
-    "/v1/images/generations",
-    "/v1/audio/transcriptions",
-    "/v1/audio/speech",
-    "/v1/feedback",
+    CHAT, "/v1/models", "/v1/embeddings", RESPONSES, MESSAGES, "/v1/completions", "/v1/images/generations",
+    "/v1/audio/transcriptions", "/v1/audio/speech", "/v1/feedback",
 ];
 
 /// Paths of the operator listener.
 const OPERATOR_PATHS: [&str; 15] = [
-    "/healthz",
-    "/readyz",
-    "/metrics",
-    "/console",
-    "/admin/traces",
-    "/admin/approvals",
-    "/admin/switch",
-    "/admin/lessons",
-    "/admin/procedures",
-    "/admin/toolsets",
-    "/admin/tools",
-    "/admin/policies",
-    "/admin/shadow",
-    "/admin/upstreams",
-    "/admin/keys",
+    "/healthz", "/readyz", "/metrics", "/console", "/admin/traces", "/admin/approvals", "/admin/switch",
+    "/admin/lessons", "/admin/procedures", "/admin/toolsets", "/admin/tools", "/admin/policies", "/admin/shadow",
+    "/admin/upstreams", "/admin/keys",
 ];
 
 /// Responds with 404 on the client listener, after authentication.

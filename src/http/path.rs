@@ -225,21 +225,10 @@ mod tests {
     #[test]
     fn spellings_of_one_path_have_one_form() {
         for spelling in [
-            "/v1/chat/completions",
-            "/v1/./chat/completions",
-            "/v1//chat/completions",
-            "//v1/chat/completions",
-            "/v1/chat/%63ompletions",
-            "/%76%31/chat/completions",
-            "/v1/chat/completions/",
-            "/v1/chat/completions//",
-            "/v1/chat/completions/.",
-            "/v1/%2e/chat/completions",
-            "/chat/completions",
-            "/openai/v1/chat/completions",
-            "/openai//v1/./chat/%63ompletions/",
-            "/v1/v1/chat/completions",
-            "/openai/v1/v1/chat/completions",
+            "/v1/chat/completions", "/v1/./chat/completions", "/v1//chat/completions", "//v1/chat/completions",
+            "/v1/chat/%63ompletions", "/%76%31/chat/completions", "/v1/chat/completions/", "/v1/chat/completions//",
+            "/v1/chat/completions/.", "/v1/%2e/chat/completions", "/chat/completions", "/openai/v1/chat/completions",
+            "/openai//v1/./chat/%63ompletions/", "/v1/v1/chat/completions", "/openai/v1/v1/chat/completions",
             "/v1/v1/v1/chat/completions",
         ] {
             assert_eq!(routed(spelling).as_deref(), Ok(CHAT), "{spelling}");
@@ -310,16 +299,9 @@ mod tests {
     #[test]
     fn disguises_of_chat_completions_are_known() {
         for path in [
-            "/v1/Chat/Completions",
-            "/v1/chat/completions.",
-            "/v1/chat/completions%20",
-            "/v1/chat/completions;x=1",
-            "/v1/chat;x/completions",
-            "/v1/chat/completions%3Fa",
-            "/v1/chat/completions%23a",
-            "/v1/%EF%BD%83hat/completions",
-            "/v1/v1/chat/completions",
-            "/v1/engines/gpt/chat/completions",
+            "/v1/Chat/Completions", "/v1/chat/completions.", "/v1/chat/completions%20", "/v1/chat/completions;x=1",
+            "/v1/chat;x/completions", "/v1/chat/completions%3Fa", "/v1/chat/completions%23a",
+            "/v1/%EF%BD%83hat/completions", "/v1/v1/chat/completions", "/v1/engines/gpt/chat/completions",
         ] {
             assert!(disguised_turn(path).is_some(), "{path}");
         }

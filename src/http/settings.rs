@@ -306,12 +306,8 @@ mod tests {
         assert_eq!(
             keys(&wrong, Some(1_024)),
             [
-                "server.header_timeout_seconds",
-                "server.idle_timeout_seconds",
-                "server.http2_ping_seconds",
-                "server.workers",
-                "server.body_memory_bytes",
-                "server.max_connections"
+                "server.header_timeout_seconds", "server.idle_timeout_seconds", "server.http2_ping_seconds",
+                "server.workers", "server.body_memory_bytes", "server.max_connections"
             ]
         );
         let message = &wrong.faults_under(Some(1_024))[5].1;
@@ -340,13 +336,8 @@ mod tests {
         };
         let keys: Vec<String> = settings.browser_faults().into_iter().map(|(key, _)| key).collect();
         let expected = [
-            "server.hosts[2]",
-            "server.hosts[3]",
-            "server.hosts[4]",
-            "server.hosts[5]",
-            "server.allowed_origins[2]",
-            "server.allowed_origins[3]",
-            "server.allowed_origins[4]",
+            "server.hosts[2]", "server.hosts[3]", "server.hosts[4]", "server.hosts[5]", "server.allowed_origins[2]",
+            "server.allowed_origins[3]", "server.allowed_origins[4]",
         ];
         assert_eq!(keys, expected);
     }

@@ -193,16 +193,7 @@ fn config_of(upstream: &Server, api: &Server, collector: &Collector) -> String {
 async fn take_every_way(proxy: &Proxy, sweep: &mut Sweep) {
     let client = proxy.client();
     let wishes = [
-        "unlock",
-        "jammed: unlock",
-        "repair",
-        "fault",
-        "remove",
-        "refused",
-        "overloaded",
-        "broken",
-        "no JSON",
-        "reset",
+        "unlock", "jammed: unlock", "repair", "fault", "remove", "refused", "overloaded", "broken", "no JSON", "reset",
         "plain words",
     ];
     for wish in wishes {
@@ -260,15 +251,8 @@ async fn look_at_the_operator_side(proxy: &Proxy, sweep: &mut Sweep) {
     assert!(approval.text().contains("***"), "{}", approval.text());
     sweep.look_at_answer("an approval", &approval, &[]);
     for path in [
-        "/healthz",
-        "/readyz",
-        "/metrics",
-        "/console",
-        "/admin/approvals",
-        "/admin/traces",
-        "/admin/switch",
-        "/admin/lessons",
-        "/admin/procedures",
+        "/healthz", "/readyz", "/metrics", "/console", "/admin/approvals", "/admin/traces", "/admin/switch",
+        "/admin/lessons", "/admin/procedures",
     ] {
         sweep.look_at_answer(path, &operator.get(path).await, &[]);
     }

@@ -54,15 +54,7 @@ fn a_line_has_exactly_the_documented_members() {
     let [line] = said.lines().try_into().unwrap();
     let members: Vec<&String> = line.as_object().unwrap().keys().collect();
     let documented = [
-        "file",
-        "operations_loaded",
-        "operations_skipped",
-        "renamed",
-        "simplified",
-        "error",
-        "advice",
-        "hidden",
-        "path",
+        "file", "operations_loaded", "operations_skipped", "renamed", "simplified", "error", "advice", "hidden", "path",
     ];
     assert_eq!(members, documented);
     assert_eq!(
@@ -257,11 +249,7 @@ fn advice_names_operation_place_and_what_to_write_and_can_be_chosen() {
     let all = advice(&[]);
     let codes: Vec<&str> = all.iter().map(|advice| advice["code"].as_str().unwrap()).collect();
     let expected = [
-        "missing-server",
-        "missing-operation-id",
-        "missing-description",
-        "unexplained-parameter",
-        "undocumented-errors",
+        "missing-server", "missing-operation-id", "missing-description", "unexplained-parameter", "undocumented-errors",
     ];
     assert_eq!(codes, expected);
     assert_eq!(

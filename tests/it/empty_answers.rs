@@ -332,14 +332,8 @@ fn the_offline_scan_reports_empty_answers_where_tools_are_offered() {
     assert_eq!(
         by_default,
         [
-            "empty faulty E6",
-            "reasoned faulty E6",
-            "call repaired",
-            "untooled text",
-            "cut text",
-            "filtered text",
-            "none text",
-            "announced text",
+            "empty faulty E6", "reasoned faulty E6", "call repaired", "untooled text", "cut text", "filtered text",
+            "none text", "announced text",
         ]
     );
     let noted = scanned("scan: {faults: {E6: advise, E6.1: feedback}}");

@@ -49,10 +49,7 @@ async fn the_record_of_the_loop_is_true_for_every_round() {
     let record = trace["record"].as_array().unwrap();
     let part = |name: &str| -> Vec<&Value> { record.iter().map(|round| &round[name]).collect() };
     let actions = [
-        "listRooms({\"floor\":5})",
-        "listRooms({\"floor\":6})",
-        "listRooms({\"floor\":7})",
-        "listRooms({\"floor\":8})",
+        "listRooms({\"floor\":5})", "listRooms({\"floor\":6})", "listRooms({\"floor\":7})", "listRooms({\"floor\":8})",
     ];
     assert_eq!(part("action"), actions[..3]);
     assert_eq!(part("new_action"), actions[1..]);

@@ -12,10 +12,7 @@ const WISHES: [(&str, &str, [&str; 3], [&str; 5]); 3] = [
         "Retrieve a resource.",
         ["I lost my", "somebody stole my", "I cannot find my"],
         [
-            "wallet on the train",
-            "purse at the station",
-            "wallet this morning",
-            "handbag in town",
+            "wallet on the train", "purse at the station", "wallet this morning", "handbag in town",
             "plastic while travelling",
         ],
     ),
@@ -173,11 +170,7 @@ fn what_makes_tools_hard_to_find_is_told() {
     let said = learn(&folder(&listed, &lines), &[]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     for expected in [
-        "without a description",
-        "silent",
-        "equal descriptions",
-        "lookup_gamma, twin",
-        "without a sample",
+        "without a description", "silent", "equal descriptions", "lookup_gamma, twin", "without a sample",
         "with one sample",
     ] {
         assert!(said.stderr.contains(expected), "{expected} in {}", said.stderr);

@@ -128,14 +128,8 @@ async fn every_later_turn_has_every_such_answer_whole_also_after_a_restart() {
     let request = returned(&request, &second);
     let third = proxy.client().chat(&request).await.message();
     let whole = [
-        "user",
-        "assistant ours_1+mine+ours_2",
-        "tool ours_1",
-        "tool ours_2",
-        "tool mine",
-        "assistant mine_2+ours_3",
-        "tool ours_3",
-        "tool mine_2",
+        "user", "assistant ours_1+mine+ours_2", "tool ours_1", "tool ours_2", "tool mine", "assistant mine_2+ours_3",
+        "tool ours_3", "tool mine_2",
     ];
     assert_eq!(outline(&upstream.last_request()), whole);
     proxy.client().chat(&said(&returned(&request, &third), "Thanks")).await.ok();

@@ -47,18 +47,8 @@ fn folder() -> Folder {
 async fn notes_are_learned_tried_in_all_variants_and_written() {
     let upstream = Server::scripted(|_, request| play(request)).await;
     let arguments = &[
-        "--train",
-        "-",
-        "--test",
-        "test.jsonl.gz",
-        "--out",
-        "notes.jsonl.gz",
-        "--report",
-        "report.json",
-        "--group",
-        "geo",
-        "--variant",
-        "all,case,positive,negative",
+        "--train", "-", "--test", "test.jsonl.gz", "--out", "notes.jsonl.gz", "--report", "report.json", "--group",
+        "geo", "--variant", "all,case,positive,negative",
     ];
     let (folder, said) = run(folder(), &upstream, arguments, to_lines(&cases())).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);

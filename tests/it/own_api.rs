@@ -117,14 +117,11 @@ async fn fuzz(url: String, tag: &'static str, checks: &'static [&'static str]) {
     let python = python();
     let mut command = Command::new(python.with_file_name("schemathesis"));
     let folder = tempfile::tempdir().unwrap();
-    command.current_dir(folder.path()).arg("run").arg(repository("openapi/callwright.json")).args([
-        "--url",
-        &url,
-        "--include-tag",
-        tag,
-        "--exclude-path",
-        STREAM,
-    ]);
+    command
+        .current_dir(folder.path())
+        .arg("run")
+        .arg(repository("openapi/callwright.json"))
+        .args(["--url", &url, "--include-tag", tag, "--exclude-path", STREAM]);
     command.args(["--max-examples", "25", "--seed", "1", "--generation-deterministic", "--no-color"]).args(checks);
     let output = tokio::task::spawn_blocking(move || command.output()).await.unwrap().unwrap();
     let told = String::from_utf8_lossy(&output.stdout);

@@ -256,16 +256,7 @@ async fn a_model_draws_the_plan_of_each_record() {
     std::fs::write(folder.path("callwright.toml"), config).unwrap();
     let said = tokio::task::spawn_blocking(move || {
         let options = [
-            "plan",
-            "--model",
-            "gpt-test",
-            "--tools",
-            "tools.jsonl",
-            "--embedding",
-            "none",
-            "--details",
-            "--jobs",
-            "1",
+            "plan", "--model", "gpt-test", "--tools", "tools.jsonl", "--embedding", "none", "--details", "--jobs", "1",
         ];
         folder.run(&options, &to_lines(&[asked("a", None), json!({"id": "b"})]))
     });

@@ -10,13 +10,8 @@ use callwright_policy::{PolicyBook, Settings};
 
 /// Pages whose code blocks are checked.
 const PAGES: &[&str] = &[
-    "README.md",
-    "docs/command-line.md",
-    "docs/configuration.md",
-    "docs/getting-started.md",
-    "docs/integrations.md",
-    "docs/policies.md",
-    "docs/toolsets.md",
+    "README.md", "docs/command-line.md", "docs/configuration.md", "docs/getting-started.md", "docs/integrations.md",
+    "docs/policies.md", "docs/toolsets.md",
 ];
 
 /// Maximum number of words of README.md.

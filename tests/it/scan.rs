@@ -89,11 +89,7 @@ fn a_summary_on_standard_error_counts_verdicts_codes_and_repairs() {
     ];
     let said = scan(&to_lines(&lines));
     for part in [
-        "3 answers with 2 calls",
-        "a second",
-        "verdicts: faulty 2, repaired 1",
-        "E6 no_answer 1",
-        "E2 tool_unknown 1",
+        "3 answers with 2 calls", "a second", "verdicts: faulty 2, repaired 1", "E6 no_answer 1", "E2 tool_unknown 1",
         "type_coerced 1",
     ] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);

@@ -9,12 +9,7 @@ use serde_json::Value;
 
 /// Folders with a configuration file.
 const CONFIGURATIONS: [&str; 7] = [
-    "config",
-    "docker",
-    "docker/compose",
-    "examples/local-model",
-    "examples/openapi-tools",
-    "examples/team-gateway",
+    "config", "docker", "docker/compose", "examples/local-model", "examples/openapi-tools", "examples/team-gateway",
     "packaging/deb",
 ];
 

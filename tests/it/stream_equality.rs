@@ -17,19 +17,7 @@ const ANSWERS: u64 = 1_000;
 const CLIENTS: u64 = 8;
 
 const WORDS: [&str; 14] = [
-    "It",
-    "rains",
-    "in",
-    "Łódź",
-    "東京",
-    "today,",
-    "with",
-    "a",
-    "wind",
-    "of",
-    "7",
-    "knots.\n\n",
-    "雨が降ります。",
+    "It", "rains", "in", "Łódź", "東京", "today,", "with", "a", "wind", "of", "7", "knots.\n\n", "雨が降ります。",
     "**Bring** a coat.",
 ];
 const CITIES: [&str; 4] = ["Paris", "Łódź", "東京", "Val-d'Isère \"centre\""];

@@ -68,17 +68,9 @@ async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_pr
     loaded.let_certificate_run_out();
     loaded.turn_a_policy_off().await;
     let provoked = [
-        "CallwrightReloadFailed",
-        "CallwrightCertificateExpires",
-        "CallwrightSwitchedOff",
-        "CallwrightUpstreamFails",
-        "CallwrightUpstreamCircuitOpen",
-        "CallwrightRequestsFail",
-        "CallwrightCredentialRefused",
-        "CallwrightCallsFaulty",
-        "CallwrightToolFails",
-        "CallwrightApprovalsWait",
-        "CallwrightRateLimited",
+        "CallwrightReloadFailed", "CallwrightCertificateExpires", "CallwrightSwitchedOff", "CallwrightUpstreamFails",
+        "CallwrightUpstreamCircuitOpen", "CallwrightRequestsFail", "CallwrightCredentialRefused",
+        "CallwrightCallsFaulty", "CallwrightToolFails", "CallwrightApprovalsWait", "CallwrightRateLimited",
         "CallwrightBudgetExhausted",
     ];
     fires(&prometheus, &loaded, &provoked).await;

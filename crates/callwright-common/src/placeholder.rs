@@ -110,16 +110,8 @@ fn is_instruction(value: &str, lower: &str) -> bool {
 
 /// Words that are used in place of a value.
 const WORDS: [&str; 10] = [
-    "string",
-    "placeholder",
-    "todo",
-    "tbd",
-    "to be determined",
-    "to be filled",
-    "sample text",
-    "lorem ipsum",
-    "your text here",
-    "value here",
+    "string", "placeholder", "todo", "tbd", "to be determined", "to be filled", "sample text", "lorem ipsum",
+    "your text here", "value here",
 ];
 
 fn is_word(lower: &str) -> bool {

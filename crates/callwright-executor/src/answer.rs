@@ -11,23 +11,9 @@ use callwright_types::outcome::ApiAnswer;
 
 /// Header fields that are kept, in addition to those with a prefix of [`KEPT_PREFIXES`].
 const KEPT: [&str; 17] = [
-    "allow",
-    "azure-asyncoperation",
-    "content-language",
-    "content-location",
-    "content-type",
-    "deprecation",
-    "etag",
-    "last-modified",
-    "link",
-    "location",
-    "operation-location",
-    "retry-after",
-    "sunset",
-    "warning",
-    "www-authenticate",
-    "x-request-id",
-    "x-total-count",
+    "allow", "azure-asyncoperation", "content-language", "content-location", "content-type", "deprecation", "etag",
+    "last-modified", "link", "location", "operation-location", "retry-after", "sunset", "warning", "www-authenticate",
+    "x-request-id", "x-total-count",
 ];
 
 /// Prefixes of rate-limit header names of vendors and drafts.
@@ -42,27 +28,9 @@ const MAX_HEAD_FIELDS: usize = 48;
 /// Fields that are about the connection, caches on the way or browsers, not about the resource. They are not kept of a
 /// response to `HEAD`.
 const TRANSPORT: [&str; 22] = [
-    "age",
-    "alt-svc",
-    "clear-site-data",
-    "connection",
-    "content-encoding",
-    "content-security-policy",
-    "date",
-    "keep-alive",
-    "nel",
-    "permissions-policy",
-    "referrer-policy",
-    "report-to",
-    "server",
-    "server-timing",
-    "strict-transport-security",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "vary",
-    "via",
-    "x-content-type-options",
+    "age", "alt-svc", "clear-site-data", "connection", "content-encoding", "content-security-policy", "date",
+    "keep-alive", "nel", "permissions-policy", "referrer-policy", "report-to", "server", "server-timing",
+    "strict-transport-security", "trailer", "transfer-encoding", "upgrade", "vary", "via", "x-content-type-options",
     "x-powered-by",
 ];
 

@@ -136,9 +136,7 @@ impl ApiClient {
         }
         see_other.ok_or_else(|| {
             RequestFailure::Refused(refuse!(
-                RedirectNotAllowed,
-                "the API redirects more than {} times",
-                self.max_redirects
+                RedirectNotAllowed, "the API redirects more than {} times", self.max_redirects
             ))
         })
     }

@@ -100,12 +100,7 @@ mod tests {
     #[test]
     fn values_types_and_nesting_matter() {
         let texts = [
-            r#"{"a":1}"#,
-            r#"{"a":"1"}"#,
-            r#"{"a":[1]}"#,
-            r#"{"a":[[1]]}"#,
-            r#"{"a":{"b":1}}"#,
-            r#"{"a":1,"b":1}"#,
+            r#"{"a":1}"#, r#"{"a":"1"}"#, r#"{"a":[1]}"#, r#"{"a":[[1]]}"#, r#"{"a":{"b":1}}"#, r#"{"a":1,"b":1}"#,
             r#"{"a,b":1}"#,
         ];
         let hashes: std::collections::HashSet<_> = texts.iter().map(|text| key(None, text).arguments_hash).collect();

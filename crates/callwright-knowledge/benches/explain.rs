@@ -27,14 +27,9 @@ const THINGS: [&str; 12] = [
     "ticket",
 ];
 const FAULTS: [&str; 8] = [
-    "was not found in this region",
-    "is locked by another request",
-    "has a name that is too long",
-    "belongs to another customer",
-    "exceeds the limit of the plan",
-    "is missing a required field",
-    "has expired and must be renewed",
-    "was rejected by the carrier",
+    "was not found in this region", "is locked by another request", "has a name that is too long",
+    "belongs to another customer", "exceeds the limit of the plan", "is missing a required field",
+    "has expired and must be renewed", "was rejected by the carrier",
 ];
 
 /// Builds a catalogue entry of about 150 characters, the size of real ones.

@@ -377,15 +377,8 @@ const REASONING_PARTS: [&str; 4] = ["thinking", "redacted_thinking", "reasoning"
 /// reasoning in the format of OpenRouter (`reasoning_details`) and LiteLLM (`thinking_blocks`,
 /// `provider_specific_fields`), with its signatures and encrypted content.
 const OPAQUE: [&str; 9] = [
-    "reasoning_details",
-    "thinking_blocks",
-    "provider_specific_fields",
-    "extra_content",
-    "reasoning_opaque",
-    "encrypted_content",
-    "signature",
-    "thinking_signature",
-    "thought_signature",
+    "reasoning_details", "thinking_blocks", "provider_specific_fields", "extra_content", "reasoning_opaque",
+    "encrypted_content", "signature", "thinking_signature", "thought_signature",
 ];
 
 /// Whether a member has reasoning, or content that is neither text nor a call.

@@ -19,16 +19,8 @@ const USER: &str = "user";
 
 /// Members with texts that the model was given.
 const REQUEST: [&str; 10] = [
-    "messages",
-    "input",
-    "tools",
-    "functions",
-    "system",
-    "instructions",
-    "previous_response_id",
-    "conversation",
-    "prompt",
-    "thread",
+    "messages", "input", "tools", "functions", "system", "instructions", "previous_response_id", "conversation",
+    "prompt", "thread",
 ];
 
 /// Members besides the list of tools by which a request has tools.

@@ -236,14 +236,8 @@ pub(super) mod tests {
     #[test]
     fn a_broken_file_names_its_place() {
         let cases = [
-            "limits: {seconds: -1}",
-            "limits: {seconds: 'x'}",
-            "limits: 3",
-            "- a\n- b",
-            "mode: guard\nmode: off",
-            "a: [",
-            "mode: guard\n---\nmode: off",
-            "execute: {rules: [{methods: [POST]}]}",
+            "limits: {seconds: -1}", "limits: {seconds: 'x'}", "limits: 3", "- a\n- b", "mode: guard\nmode: off",
+            "a: [", "mode: guard\n---\nmode: off", "execute: {rules: [{methods: [POST]}]}",
         ];
         for text in cases {
             let error = error(text);

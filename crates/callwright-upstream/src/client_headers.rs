@@ -7,40 +7,12 @@ use http::HeaderName;
 
 /// Forwarded names, sorted.
 const FORWARDED: [&str; 34] = [
-    "accept",
-    "accept-encoding",
-    "accept-language",
-    "content-encoding",
-    "content-language",
-    "content-length",
-    "content-type",
-    "conversation_id",
-    "http-referer",
-    "idempotency-key",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-    "originator",
-    "range",
-    "session-id",
-    "session_id",
-    "thread-id",
-    "traceparent",
-    "tracestate",
-    "user-agent",
-    "version",
-    "x-app",
-    "x-claude-code-session-id",
-    "x-client-request-id",
-    "x-dashscope-cachecontrol",
-    "x-dashscope-useragent",
-    "x-goog-api-client",
-    "x-openai-subagent",
-    "x-request-id",
-    "x-session-affinity",
-    "x-title",
+    "accept", "accept-encoding", "accept-language", "content-encoding", "content-language", "content-length",
+    "content-type", "conversation_id", "http-referer", "idempotency-key", "if-match", "if-modified-since",
+    "if-none-match", "if-range", "if-unmodified-since", "originator", "range", "session-id", "session_id", "thread-id",
+    "traceparent", "tracestate", "user-agent", "version", "x-app", "x-claude-code-session-id", "x-client-request-id",
+    "x-dashscope-cachecontrol", "x-dashscope-useragent", "x-goog-api-client", "x-openai-subagent", "x-request-id",
+    "x-session-affinity", "x-title",
 ];
 
 /// Beginnings of forwarded names: those of the official clients and providers.
@@ -136,20 +108,9 @@ mod tests {
     #[test]
     fn fields_that_select_an_account_or_carry_trust_are_not_forwarded() {
         let names = [
-            "openai-organization",
-            "openai-project",
-            "anthropic-workspace-id",
-            "anthropic-organization-id",
-            "chatgpt-account-id",
-            "x-amz-security-token",
-            "x-goog-user-project",
-            "x-forwarded-for",
-            "forwarded",
-            "content_length",
-            "cookie",
-            "authorization",
-            "x-api-key",
-            "accept-",
+            "openai-organization", "openai-project", "anthropic-workspace-id", "anthropic-organization-id",
+            "chatgpt-account-id", "x-amz-security-token", "x-goog-user-project", "x-forwarded-for", "forwarded",
+            "content_length", "cookie", "authorization", "x-api-key", "accept-",
         ];
         assert_eq!(names.iter().find(|name| is_forwarded(name)), None);
     }
@@ -157,16 +118,8 @@ mod tests {
     #[test]
     fn fields_of_a_connection_are_known() {
         let names = [
-            "connection",
-            "keep-alive",
-            "proxy-authenticate",
-            "proxy-authorization",
-            "proxy-connection",
-            "te",
-            "trailer",
-            "transfer-encoding",
-            "upgrade",
-            "x-callwright-policy",
+            "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te",
+            "trailer", "transfer-encoding", "upgrade", "x-callwright-policy",
         ];
         assert_eq!(names.iter().find(|name| !is_of_connection(name)), None);
         assert!(!["user-agent", "accept", "content-type", "x-request-id"].into_iter().any(is_of_connection));

@@ -50,22 +50,9 @@ impl ToolPlace {
 
 /// Names in every form that clients use, with pairs that differ in a digit or a verb only.
 const NAMES: [&str; 16] = [
-    "list_orders",
-    "listInvoices",
-    "crm.get_contact",
-    "mcp__big__tool_5",
-    "mcp__big__tool_7",
-    "mcp__big__tool_57",
-    "delete_row",
-    "update_row",
-    "enable-alarm",
-    "disable-alarm",
-    "get_value",
-    "set_value",
-    "sleep",
-    "Fetch",
-    "mcp__files__read",
-    "mcp__disk__read",
+    "list_orders", "listInvoices", "crm.get_contact", "mcp__big__tool_5", "mcp__big__tool_7", "mcp__big__tool_57",
+    "delete_row", "update_row", "enable-alarm", "disable-alarm", "get_value", "set_value", "sleep", "Fetch",
+    "mcp__files__read", "mcp__disk__read",
 ];
 
 fn schema() -> Value {

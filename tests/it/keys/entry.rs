@@ -137,21 +137,8 @@ async fn what_the_command_line_does_reaches_a_running_proxy() {
     let made = verb(
         proxy.directory(),
         &[
-            "keys",
-            "create",
-            "ada",
-            "--group",
-            "search",
-            "--requests-per-minute",
-            "100",
-            "--budget",
-            "2.5",
-            "--budget-period",
-            "day",
-            "--model",
-            "gpt-*",
-            "--format",
-            "json",
+            "keys", "create", "ada", "--group", "search", "--requests-per-minute", "100", "--budget", "2.5",
+            "--budget-period", "day", "--model", "gpt-*", "--format", "json",
         ],
     );
     let key = Key::of(&serde_json::from_str(&made).unwrap());

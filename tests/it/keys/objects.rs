@@ -13,17 +13,8 @@ use crate::support::{Answer, GUARD, POLL, Proxy, Received, Reply, Server};
 
 /// Paths that the keys of these tests may pass through.
 const OPEN: [&str; 11] = [
-    "responses",
-    "files",
-    "batches",
-    "conversations",
-    "vector_stores",
-    "containers",
-    "threads",
-    "uploads",
-    "messages/count_tokens",
-    "messages/batches",
-    "chat/completions",
+    "responses", "files", "batches", "conversations", "vector_stores", "containers", "threads", "uploads",
+    "messages/count_tokens", "messages/batches", "chat/completions",
 ];
 
 /// Creates a provider that creates objects with consecutive ids, lists all of one collection, and accepts everything.

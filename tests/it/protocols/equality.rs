@@ -17,17 +17,7 @@ const CLIENTS: u64 = 8;
 const WAYS: u64 = 3;
 
 const WORDS: [&str; 12] = [
-    "It",
-    "rains",
-    "in",
-    "Łódź",
-    "東京",
-    "today,",
-    "with",
-    "a wind of",
-    "7",
-    "knots.\n\n",
-    "雨が降ります。",
+    "It", "rains", "in", "Łódź", "東京", "today,", "with", "a wind of", "7", "knots.\n\n", "雨が降ります。",
     "**Bring** a coat.",
 ];
 

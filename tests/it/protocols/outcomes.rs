@@ -105,13 +105,8 @@ impl Turn {
             ["get_weather", "get_weather", "get_weather", "get_weather", "getWeather", "launch", "lookup", "lookup"];
         let name = NAMES[rng.usize(..NAMES.len())].to_owned();
         let mut bodies = vec![
-            r#"{"city":"Paris"}"#,
-            r#"{"city":"Oslo","days":2}"#,
-            r#"{"city":"Paris"}"#,
-            r#"{"City":"Paris"}"#,
-            r#"{"city":"Paris","days":"3"}"#,
-            r#"{"town":"Paris"}"#,
-            "{}",
+            r#"{"city":"Paris"}"#, r#"{"city":"Oslo","days":2}"#, r#"{"city":"Paris"}"#, r#"{"City":"Paris"}"#,
+            r#"{"city":"Paris","days":"3"}"#, r#"{"town":"Paris"}"#, "{}",
         ];
         if self.api.is_none() {
             bodies.push(r#"{"city":"#);

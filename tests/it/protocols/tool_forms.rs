@@ -347,12 +347,8 @@ async fn the_call_of_a_custom_tool_is_written_with_all_its_events() {
     let events = API.stream_events(&proxy, &request(&["edit_file"])).await;
     let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
     let expected = [
-        "response.created",
-        "response.in_progress",
-        "response.output_item.added",
-        "response.custom_tool_call_input.delta",
-        "response.custom_tool_call_input.done",
-        "response.output_item.done",
+        "response.created", "response.in_progress", "response.output_item.added",
+        "response.custom_tool_call_input.delta", "response.custom_tool_call_input.done", "response.output_item.done",
         "response.completed",
     ];
     assert_eq!(kinds, expected);

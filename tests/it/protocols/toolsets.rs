@@ -265,14 +265,8 @@ async fn the_client_gets_its_calls_and_the_model_sees_all_when_the_client_return
             let received = upstream.last_request();
             let expected: &[&str] = match api {
                 Api::Responses => &[
-                    "message",
-                    "reasoning",
-                    "message",
-                    "function_call ours_1",
-                    "function_call mine",
-                    "function_call ours_2",
-                    "function_call_output ours_1",
-                    "function_call_output ours_2",
+                    "message", "reasoning", "message", "function_call ours_1", "function_call mine",
+                    "function_call ours_2", "function_call_output ours_1", "function_call_output ours_2",
                     "function_call_output mine",
                 ],
                 Api::Messages => &[
@@ -311,20 +305,12 @@ async fn executed_rounds_before_a_call_of_the_client_are_restored_too() {
         assert_eq!(api.outline(&second), ["text Done."], "{api:?}");
         let expected: &[&str] = match api {
             Api::Responses => &[
-                "message",
-                "reasoning",
-                "function_call ours_1",
-                "function_call_output ours_1",
-                "reasoning",
-                "function_call mine",
-                "function_call_output mine",
+                "message", "reasoning", "function_call ours_1", "function_call_output ours_1", "reasoning",
+                "function_call mine", "function_call_output mine",
             ],
             Api::Messages => &[
-                "user",
-                "assistant: thinking, tool_use ours_1",
-                "user: tool_result ours_1",
-                "assistant: thinking, tool_use mine",
-                "user: tool_result mine",
+                "user", "assistant: thinking, tool_use ours_1", "user: tool_result ours_1",
+                "assistant: thinking, tool_use mine", "user: tool_result mine",
             ],
         };
         assert_eq!(order(api, &upstream.last_request()), expected, "{api:?}");

@@ -16,17 +16,8 @@ use super::{GUARD, POLL, guarded};
 
 /// Environment variables that would affect the proxy.
 const FOREIGN_VARIABLES: [&str; 11] = [
-    "CALLWRIGHT_UPSTREAM_URL",
-    "OPENAI_BASE_URL",
-    "OPENAI_API_KEY",
-    "HTTP_PROXY",
-    "HTTPS_PROXY",
-    "ALL_PROXY",
-    "NO_PROXY",
-    "http_proxy",
-    "https_proxy",
-    "all_proxy",
-    "no_proxy",
+    "CALLWRIGHT_UPSTREAM_URL", "OPENAI_BASE_URL", "OPENAI_API_KEY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+    "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
 ];
 
 /// A running `callwright serve`. Dropping it kills it.

@@ -59,17 +59,8 @@ impl Loaded {
     pub(crate) async fn round(&self) {
         let key = ("api-key", self.key.as_str());
         const WISHES: [&str; 11] = [
-            "forget",
-            "repair",
-            "stubborn",
-            "stubborn too",
-            "floor 1",
-            "floor 7",
-            "floor 7 again",
-            "floor 7 once more",
-            "floor 8",
-            "floor 9",
-            "book",
+            "forget", "repair", "stubborn", "stubborn too", "floor 1", "floor 7", "floor 7 again", "floor 7 once more",
+            "floor 8", "floor 9", "book",
         ];
         for (number, wish) in WISHES.iter().enumerate() {
             let mut request = plain(&format!("List the rooms of the office: {wish}"));

@@ -148,9 +148,7 @@ mod tests {
     #[test]
     fn the_order_of_coordinates_is_read_in_several_wordings() {
         for text in [
-            "the longitude precedes the latitude",
-            "Longitude first.",
-            "The longitude comes first.",
+            "the longitude precedes the latitude", "Longitude first.", "The longitude comes first.",
             "longitude before latitude",
         ] {
             assert!(parse(text).longitude_first, "{text}");

@@ -7,24 +7,9 @@ use callwright_types::outcome::{ApiAnswer, CredentialFault};
 
 /// Phrases in a 403 response that indicate an insufficient credential and not a forbidden request.
 const AUTHORISATION: [&str; 18] = [
-    "access denied",
-    "access token",
-    "api key",
-    "api_key",
-    "apikey",
-    "credential",
-    "insufficient permission",
-    "insufficient privilege",
-    "insufficient right",
-    "_scope",
-    "missing scope",
-    "insufficient scope",
-    "required scope",
-    "not authorised",
-    "not authorized",
-    "permission",
-    "unauthorised",
-    "unauthorized",
+    "access denied", "access token", "api key", "api_key", "apikey", "credential", "insufficient permission",
+    "insufficient privilege", "insufficient right", "_scope", "missing scope", "insufficient scope", "required scope",
+    "not authorised", "not authorized", "permission", "unauthorised", "unauthorized",
 ];
 
 /// Number of response bytes that are searched for these phrases.

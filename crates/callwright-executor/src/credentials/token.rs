@@ -37,12 +37,7 @@ const MAX_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 /// Error codes of a token endpoint (RFC 6749 section 5.2, RFC 8707 section 2). Any other text could contain what was
 /// sent.
 const ERROR_CODES: [&str; 7] = [
-    "invalid_client",
-    "invalid_grant",
-    "invalid_request",
-    "invalid_scope",
-    "invalid_target",
-    "unauthorized_client",
+    "invalid_client", "invalid_grant", "invalid_request", "invalid_scope", "invalid_target", "unauthorized_client",
     "unsupported_grant_type",
 ];
 

@@ -84,14 +84,7 @@ mod tests {
     #[test]
     fn other_relations_and_broken_fields_have_none() {
         for value in [
-            "",
-            "</1>",
-            "</1>; rel=prev",
-            "</1; rel=next",
-            "rel=next",
-            "</1>; rel=\"next",
-            "<>",
-            "</1>; title=\"next\"",
+            "", "</1>", "</1>; rel=prev", "</1; rel=next", "rel=next", "</1>; rel=\"next", "<>", "</1>; title=\"next\"",
         ] {
             let found = next_in(value);
             // An open quotation ends with the field.

@@ -128,15 +128,7 @@ mod tests {
     #[test]
     fn any_other_text_is_the_content() {
         for text in [
-            "",
-            "hello",
-            "data",
-            "data:",
-            "data: 1, 2",
-            "data:a b/c,d",
-            "data: x=1,y",
-            "date:,x",
-            "data:text,x",
+            "", "hello", "data", "data:", "data: 1, 2", "data:a b/c,d", "data: x=1,y", "date:,x", "data:text,x",
             "dätä:,x",
         ] {
             assert_eq!(file(text), (None, None, text.as_bytes().to_vec()), "{text}");

@@ -74,31 +74,9 @@ mod tests {
     #[test]
     fn path_traversal_is_detected_in_every_encoding() {
         for value in [
-            "..",
-            ".",
-            "../admin",
-            "a/../b",
-            "a/..",
-            "..\\..\\x",
-            "%2e%2e",
-            "%2e%2e%2fadmin",
-            "%252e%252e%252f",
-            ".%2e/x",
-            "．．／x",
-            "\u{2025}/x",
-            "\u{2024}\u{2024}/x",
-            "..\u{2215}x",
-            "..\u{ff3c}x",
-            "%c0%ae%c0%ae%c0%afx",
-            "%e0%80%ae./x",
-            "/",
-            "//",
-            "\\",
-            "%2f",
-            "..;/admin",
-            "..;a=b",
-            ".. /x",
-            "a/./b",
+            "..", ".", "../admin", "a/../b", "a/..", "..\\..\\x", "%2e%2e", "%2e%2e%2fadmin", "%252e%252e%252f",
+            ".%2e/x", "．．／x", "\u{2025}/x", "\u{2024}\u{2024}/x", "..\u{2215}x", "..\u{ff3c}x",
+            "%c0%ae%c0%ae%c0%afx", "%e0%80%ae./x", "/", "//", "\\", "%2f", "..;/admin", "..;a=b", ".. /x", "a/./b",
         ] {
             assert!(is_path_traversal(value), "{value}");
         }
@@ -107,24 +85,8 @@ mod tests {
     #[test]
     fn paths_within_the_base_are_unchanged() {
         for value in [
-            "a",
-            "a/b",
-            "/a",
-            "//a",
-            "a..b",
-            "...",
-            "a.b.c",
-            ".env",
-            "..a",
-            "1.5",
-            "50%",
-            "100%25",
-            "ü",
-            "a;b",
-            "https://a.example/x?y=%2F",
-            "Zürich 1/2",
-            "½",
-            "…",
+            "a", "a/b", "/a", "//a", "a..b", "...", "a.b.c", ".env", "..a", "1.5", "50%", "100%25", "ü", "a;b",
+            "https://a.example/x?y=%2F", "Zürich 1/2", "½", "…",
         ] {
             assert!(!is_path_traversal(value), "{value}");
         }

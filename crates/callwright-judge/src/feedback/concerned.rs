@@ -23,57 +23,21 @@ const MAX_PARTS: usize = 12;
 
 /// Members whose value names a parameter.
 const NAMING: [&str; 22] = [
-    "argument",
-    "attribute",
-    "datapath",
-    "field",
-    "fieldname",
-    "fields",
-    "instancepath",
-    "key",
-    "loc",
-    "location",
-    "name",
-    "param",
-    "parameter",
-    "parameters",
-    "params",
-    "path",
-    "pointer",
-    "property",
-    "propertypath",
-    "source",
-    "target",
-    "invalidparam",
+    "argument", "attribute", "datapath", "field", "fieldname", "fields", "instancepath", "key", "loc", "location",
+    "name", "param", "parameter", "parameters", "params", "path", "pointer", "property", "propertypath", "source",
+    "target", "invalidparam",
 ];
 
 /// Members whose own members are named after parameters.
 const LISTING: [&str; 9] = [
-    "details",
-    "errors",
-    "fielderrors",
-    "fields",
-    "invalid",
-    "invalidparams",
-    "messages",
-    "validationerrors",
+    "details", "errors", "fielderrors", "fields", "invalid", "invalidparams", "messages", "validationerrors",
     "violations",
 ];
 
 /// Schema keywords that restrict a value beyond its type.
 const RULES: [&str; 12] = [
-    "format",
-    "pattern",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "multipleOf",
-    "default",
+    "format", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
+    "minItems", "maxItems", "multipleOf", "default",
 ];
 
 /// Returns template contexts of the parameters that the response names as faulty, and that the response or the

@@ -131,18 +131,9 @@ mod tests {
     #[test]
     fn no_text_several_texts_and_other_values_stay() {
         for arguments in [
-            "",
-            " ",
-            "{}",
-            "null",
-            r#"{"input":null}"#,
-            r#"{"input":5}"#,
-            r#"{"input":["a"]}"#,
-            r#"{"input":{"text":"a"}}"#,
-            r#"{"input":"a","cwd":"/"}"#,
-            r#"{"patch":"a","note":"b"}"#,
-            r#"{"patch":"*** Begin"#,
-            "{'a': 'b', 'c': 'd'}",
+            "", " ", "{}", "null", r#"{"input":null}"#, r#"{"input":5}"#, r#"{"input":["a"]}"#,
+            r#"{"input":{"text":"a"}}"#, r#"{"input":"a","cwd":"/"}"#, r#"{"patch":"a","note":"b"}"#,
+            r#"{"patch":"*** Begin"#, "{'a': 'b', 'c': 'd'}",
         ] {
             assert!(unchanged(TOOLS, "edit_notes", arguments), "{arguments}");
         }

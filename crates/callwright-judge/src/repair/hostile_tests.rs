@@ -152,13 +152,7 @@ fn a_text_that_is_not_read_to_its_end_is_a_text() {
 fn hostile_texts_of_a_megabyte_take_steps_in_proportion() {
     let book = book(4, 0);
     for piece in [
-        "<tool_call>",
-        "<tool_call>{\"name\": \"",
-        "f(\n",
-        "{\"a\": 1}\n",
-        "```\n",
-        "<think>",
-        "\n",
+        "<tool_call>", "<tool_call>{\"name\": \"", "f(\n", "{\"a\": 1}\n", "```\n", "<think>", "\n",
         "{\"name\":\"f\",\"arguments\":{",
     ] {
         let [few, many] =

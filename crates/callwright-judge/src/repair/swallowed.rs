@@ -141,13 +141,7 @@ mod tests {
     #[test]
     fn long_strings_of_marks_take_linear_time() {
         for mark in [
-            "</story>",
-            "</parameter>",
-            "\", ",
-            "', a=",
-            "<|\"|>,",
-            "<parameter name=",
-            "</parameter>\n<a>",
+            "</story>", "</parameter>", "\", ", "', a=", "<|\"|>,", "<parameter name=", "</parameter>\n<a>",
             "\",\"author\":",
         ] {
             let text = mark.repeat(200_000 / mark.len());

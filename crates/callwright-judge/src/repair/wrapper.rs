@@ -10,18 +10,8 @@ use crate::scanner::names::fold;
 
 /// Members that contain an argument object, in addition to the usual members of a call.
 const HOLDERS: [&str; 12] = [
-    "data",
-    "properties",
-    "payload",
-    "request",
-    "body",
-    "requestBody",
-    "request_body",
-    "json",
-    "function",
-    "tool_call",
-    "function_call",
-    "call",
+    "data", "properties", "payload", "request", "body", "requestBody", "request_body", "json", "function", "tool_call",
+    "function_call", "call",
 ];
 
 /// Members of a call beside its name and its arguments.

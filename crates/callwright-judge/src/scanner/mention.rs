@@ -142,15 +142,9 @@ mod tests {
     #[test]
     fn a_plain_word_is_a_name_where_it_is_marked() {
         for text in [
-            "Deferred: fetch, sleep",
-            "- sleep\n- fetch",
-            "## Deferred\nfetch\nsleep\n",
-            "Load `fetch` or `sleep` first.",
-            "* **sleep**: waits",
-            "<tools>sleep</tools>",
-            "<tools>sleep, fetch</tools>",
-            "tools: [\"fetch\", \"sleep\"]",
-            "sleep - waits",
+            "Deferred: fetch, sleep", "- sleep\n- fetch", "## Deferred\nfetch\nsleep\n",
+            "Load `fetch` or `sleep` first.", "* **sleep**: waits", "<tools>sleep</tools>",
+            "<tools>sleep, fetch</tools>", "tools: [\"fetch\", \"sleep\"]", "sleep - waits",
         ] {
             assert!(names(text, "sleep"), "{text}");
         }

@@ -387,21 +387,8 @@ mod tests {
             assert_eq!(without_debris(name), Some(clean), "{name}");
         }
         for name in [
-            "login",
-            "login:",
-            "user:login",
-            "a<b",
-            "login<arg_key",
-            "<|end|>",
-            "f</a>(x=1)",
-            "a < b >",
-            "",
-            "[ARGS]",
-            "json",
-            "loginjson",
-            "login[0]",
-            "login[args]",
-            "login[ARGS]{\"a\"",
+            "login", "login:", "user:login", "a<b", "login<arg_key", "<|end|>", "f</a>(x=1)", "a < b >", "", "[ARGS]",
+            "json", "loginjson", "login[0]", "login[args]", "login[ARGS]{\"a\"",
         ] {
             assert_eq!(without_debris(name), None, "{name}");
         }

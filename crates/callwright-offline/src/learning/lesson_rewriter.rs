@@ -256,9 +256,7 @@ mod tests {
     #[tokio::test]
     async fn a_note_with_a_part_of_the_case_leaves_the_lesson_as_composed() {
         for value in [
-            "`book` has no tomorrow.",
-            "Lovelace needs `book`.",
-            "`book` is not for a patient.",
+            "`book` has no tomorrow.", "Lovelace needs `book`.", "`book` is not for a patient.",
             "Use 2026-11-22 in `book`.",
         ] {
             let (lesson, prompts) = run(turn(), lesson(&turn()), &answer(value)).await;

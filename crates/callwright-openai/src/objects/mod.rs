@@ -28,16 +28,8 @@ const MAX_DEPTH: usize = 128;
 
 /// Members with content that only the client or a tool interprets: names in it are not those of the protocol.
 const OPAQUE: [&str; 10] = [
-    "arguments",
-    "attributes",
-    "headers",
-    "input_schema",
-    "json_schema",
-    "metadata",
-    "output_schema",
-    "parameters",
-    "properties",
-    "schema",
+    "arguments", "attributes", "headers", "input_schema", "json_schema", "metadata", "output_schema", "parameters",
+    "properties", "schema",
 ];
 
 /// Kind of an object.

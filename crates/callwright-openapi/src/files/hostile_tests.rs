@@ -198,10 +198,7 @@ fn circles_over_files_and_of_a_file_with_itself_end() {
 #[test]
 fn other_schemes_than_http_are_not_followed() {
     for reference in [
-        "ftp://example.com/a.yaml",
-        "data:application/json,{}",
-        "gopher://127.0.0.1:70/x",
-        "jar:file:///x!/y",
+        "ftp://example.com/a.yaml", "data:application/json,{}", "gopher://127.0.0.1:70/x", "jar:file:///x!/y",
         "urn:a:b",
     ] {
         assert!(reason(&folder(&[]), reference).contains("which is not followed"), "{reference}");

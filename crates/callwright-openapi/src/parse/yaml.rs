@@ -112,11 +112,7 @@ mod tests {
     #[test]
     fn a_single_document_is_unchanged() {
         for text in [
-            "",
-            "a: 1\n",
-            "# c\n%YAML 1.2\n---\na: 1\n",
-            "a: 1\n---\n# nothing\n",
-            "a: |\n  ---\n  b\n",
+            "", "a: 1\n", "# c\n%YAML 1.2\n---\na: 1\n", "a: 1\n---\n# nothing\n", "a: |\n  ---\n  b\n",
             "----\n---a: 1\n",
         ] {
             assert_eq!(one_document(text), None, "{text}");

@@ -323,14 +323,8 @@ mod tests {
     #[test]
     fn plain_json_ranks_before_every_other_media_type() {
         let best_first = [
-            "application/json",
-            "application/json;v=1",
-            "application/vnd.api+json",
-            "application/x-www-form-urlencoded",
-            "multipart/form-data",
-            "multipart/mixed",
-            "text/xml",
-            "text/plain",
+            "application/json", "application/json;v=1", "application/vnd.api+json",
+            "application/x-www-form-urlencoded", "multipart/form-data", "multipart/mixed", "text/xml", "text/plain",
             "image/png",
         ];
         let mut keys = best_first;

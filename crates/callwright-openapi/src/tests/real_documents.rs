@@ -144,19 +144,8 @@ const SEED: u64 = 12;
 /// Parameters that no model should fill, whatever the document: names of signatures, of Google's system parameters, and
 /// of fields that the HTTP client sets. The list is independent of the reader's table.
 const NEVER_OFFERED: [&str; 14] = [
-    "$.xgafv",
-    "accept-encoding",
-    "connection",
-    "content-length",
-    "host",
-    "oauth_signature",
-    "prettyprint",
-    "quotauser",
-    "upload_protocol",
-    "x-amz-credential",
-    "x-amz-date",
-    "x-amz-security-token",
-    "x-amz-signature",
+    "$.xgafv", "accept-encoding", "connection", "content-length", "host", "oauth_signature", "prettyprint",
+    "quotauser", "upload_protocol", "x-amz-credential", "x-amz-date", "x-amz-security-token", "x-amz-signature",
     "x-api-key",
 ];
 

@@ -228,14 +228,9 @@ mod tests {
     #[test]
     fn text_in_angle_brackets_and_markdown_code_are_kept() {
         for text in [
-            "The path is /pets/<id>/<name>.",
-            "A List<String> or Map<String, List<a>>",
-            "if a < b && c > d",
-            "`<b>bold</b>` and ``a ` <i>b</i>`` &c;",
-            "```\n<p>x</p>\n```",
-            "Replace <b> by the name.",
-            "AT&T; &unknown;",
-            "an open ` backquote <",
+            "The path is /pets/<id>/<name>.", "A List<String> or Map<String, List<a>>", "if a < b && c > d",
+            "`<b>bold</b>` and ``a ` <i>b</i>`` &c;", "```\n<p>x</p>\n```", "Replace <b> by the name.",
+            "AT&T; &unknown;", "an open ` backquote <",
         ] {
             assert_eq!(plain_text(text), text);
         }

@@ -301,13 +301,8 @@ mod tests {
         assert_eq!(
             tool_names(&sources),
             [
-                "listPets",
-                "pets_show_by_id",
-                "delete_pets_petId",
-                "get_v1_things_json",
-                "get_v2_things_json",
-                "zur_ck",
-                "get"
+                "listPets", "pets_show_by_id", "delete_pets_petId", "get_v1_things_json", "get_v2_things_json",
+                "zur_ck", "get"
             ]
         );
     }

@@ -32,20 +32,8 @@ const APPLICATION: &str = "callwright";
 
 /// Supported URL parameters. The driver would ignore others silently.
 const PARAMETERS: [&str; 14] = [
-    "sslmode",
-    "sslrootcert",
-    "sslcert",
-    "sslkey",
-    "statement-cache-capacity",
-    "host",
-    "hostaddr",
-    "port",
-    "dbname",
-    "user",
-    "password",
-    "application_name",
-    "options",
-    "options[NAME]",
+    "sslmode", "sslrootcert", "sslcert", "sslkey", "statement-cache-capacity", "host", "hostaddr", "port", "dbname",
+    "user", "password", "application_name", "options", "options[NAME]",
 ];
 
 /// End of the error for a database that cannot be opened.

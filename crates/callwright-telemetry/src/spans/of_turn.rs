@@ -288,13 +288,7 @@ mod tests {
         let spans = made();
         let names: Vec<&str> = spans.iter().map(|span| span.name.as_str()).collect();
         let expected = [
-            "chat helper",
-            "plan",
-            "retrieval",
-            "search_memory",
-            "search_memory",
-            "chat big",
-            "chat big",
+            "chat helper", "plan", "retrieval", "search_memory", "search_memory", "chat big", "chat big",
             "execute_tool list_rooms",
         ];
         assert_eq!(names, expected);

@@ -49,9 +49,7 @@ async fn a_chat_is_posted_below_the_base_url_and_its_answer_comes_back() {
     let request = server.requests().remove(0);
     assert!(request.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{request}");
     for part in [
-        "authorization: Bearer k\r\n",
-        "accept-encoding: identity\r\n",
-        "content-type: application/json\r\n",
+        "authorization: Bearer k\r\n", "accept-encoding: identity\r\n", "content-type: application/json\r\n",
         "\r\n\r\n{\"model\":\"m\"}",
     ] {
         assert!(request.contains(part), "{part} in {request}");

@@ -39,24 +39,8 @@ const TEXT_TYPES: [&str; 9] =
 /// Members of a JSON response that are likely to explain the failure, most relevant first (RFC 9457 and common
 /// practice).
 const TELLING: [&str; 18] = [
-    "error",
-    "errors",
-    "message",
-    "detail",
-    "details",
-    "title",
-    "reason",
-    "code",
-    "error_code",
-    "errorcode",
-    "error_description",
-    "info",
-    "info_code",
-    "infocode",
-    "status",
-    "description",
-    "msg",
-    "fault",
+    "error", "errors", "message", "detail", "details", "title", "reason", "code", "error_code", "errorcode",
+    "error_description", "info", "info_code", "infocode", "status", "description", "msg", "fault",
 ];
 
 /// Returns at most `limit` characters (but at least 200) of a successful response, and notes if it has no content, header

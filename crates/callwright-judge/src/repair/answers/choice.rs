@@ -188,20 +188,8 @@ mod tests {
     #[test]
     fn without_a_decision_there_is_no_choice() {
         for answer in [
-            "",
-            "D",
-            "AB",
-            "2",
-            "?",
-            "I like both.",
-            "I like both A and B.",
-            "A or B",
-            "A nice tool",
-            "get_weather or get_weather_alerts",
-            "B: get_weather",
-            "get_weathers",
-            "<think>B",
-            "{\"letter\": null}",
+            "", "D", "AB", "2", "?", "I like both.", "I like both A and B.", "A or B", "A nice tool",
+            "get_weather or get_weather_alerts", "B: get_weather", "get_weathers", "<think>B", "{\"letter\": null}",
         ] {
             assert_eq!(read_choice(answer, &NAMES), None, "{answer}");
         }

@@ -14,14 +14,7 @@ const CALLS: [&str; 7] = ["invoke", "function", "tool", "tool_call", "call", "to
 
 /// Names of elements that contain the arguments.
 const ARGUMENTS: [&str; 9] = [
-    "parameters",
-    "arguments",
-    "input",
-    "args",
-    "params",
-    "properties",
-    "function_arguments",
-    "function_argument",
+    "parameters", "arguments", "input", "args", "params", "properties", "function_arguments", "function_argument",
     "function_args",
 ];
 

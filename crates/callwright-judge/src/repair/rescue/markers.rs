@@ -35,29 +35,11 @@ pub(super) const INVENTED_RESULTS: [[&str; 2]; 7] = [
 
 /// Beginnings of content that models invent after a call: the result of the call, or the next message of another role.
 const INVENTIONS: [&str; 23] = [
-    "<tool_response",
-    "<tool_result",
-    "<tool_output",
-    "<function_response",
-    "<function_result",
-    "<function_output",
-    "<observation>",
-    "<|tool_response",
-    "<|tool_output",
-    "<|observation|>",
-    "<｜tool▁outputs▁begin｜>",
-    "<｜tool▁output▁begin｜>",
-    "[TOOL_RESULTS]",
-    "[TOOL_RESULT]",
-    "<|im_start|>user",
-    "<|im_start|>tool",
-    "<|start_header_id|>user",
-    "<|start_header_id|>tool",
-    "<|start_header_id|>ipython",
-    "<|user|>",
-    "<|tool|>",
-    "<start_of_turn>user",
-    "[INST]",
+    "<tool_response", "<tool_result", "<tool_output", "<function_response", "<function_result", "<function_output",
+    "<observation>", "<|tool_response", "<|tool_output", "<|observation|>", "<｜tool▁outputs▁begin｜>",
+    "<｜tool▁output▁begin｜>", "[TOOL_RESULTS]", "[TOOL_RESULT]", "<|im_start|>user", "<|im_start|>tool",
+    "<|start_header_id|>user", "<|start_header_id|>tool", "<|start_header_id|>ipython", "<|user|>", "<|tool|>",
+    "<start_of_turn>user", "[INST]",
 ];
 
 /// Labels of a result, at which agents stop the model. A label without a result is not an invention.

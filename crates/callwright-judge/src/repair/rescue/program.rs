@@ -235,40 +235,16 @@ mod tests {
     #[test]
     fn statements_of_programs_are_code_and_sentences_are_not() {
         for line in [
-            "for city in cities:",
-            "for (const c of cities) {",
-            "if (ok) {",
-            "if user.name == \"x\":",
-            "while True:",
-            "def f():",
-            "class Order:",
-            "else:",
-            "import os, sys",
-            "import numpy as np",
-            "from tools import send",
-            "const x = 1",
-            "}",
-            "});",
-            "total += 1;",
-            ">>> 1 + 1",
-            "@@ -1,2 +1,2 @@",
-            "return total",
+            "for city in cities:", "for (const c of cities) {", "if (ok) {", "if user.name == \"x\":", "while True:",
+            "def f():", "class Order:", "else:", "import os, sys", "import numpy as np", "from tools import send",
+            "const x = 1", "}", "});", "total += 1;", ">>> 1 + 1", "@@ -1,2 +1,2 @@", "return total",
         ] {
             assert!(is_code(line), "{line}");
         }
         for line in [
-            "For example:",
-            "If you want, I can do this:",
-            "if you agree:",
-            "While you wait:",
-            "with pleasure:",
-            "import this file into the sheet.",
-            "return the parcel by Monday, please",
-            "from Oslo to Bergen:",
-            "let me check:",
-            "Class dismissed:",
-            "public holidays:",
-            "Here you are:",
+            "For example:", "If you want, I can do this:", "if you agree:", "While you wait:", "with pleasure:",
+            "import this file into the sheet.", "return the parcel by Monday, please", "from Oslo to Bergen:",
+            "let me check:", "Class dismissed:", "public holidays:", "Here you are:",
         ] {
             assert!(!is_code(line), "{line}");
         }

@@ -157,14 +157,8 @@ mod tests {
             assert_eq!(only_reasoning(text), Some(reasoning), "{text}");
         }
         for text in [
-            "",
-            " \n",
-            "Done.",
-            "<think>hm</think>Done.",
-            "Done.<think>hm</think>",
-            "<think>a</think>Done.<think>b</think>",
-            "It ends with <|end|>",
-            "to=user<|message|>Done.<|end|>",
+            "", " \n", "Done.", "<think>hm</think>Done.", "Done.<think>hm</think>",
+            "<think>a</think>Done.<think>b</think>", "It ends with <|end|>", "to=user<|message|>Done.<|end|>",
             "<b>Done</b>",
         ] {
             assert_eq!(only_reasoning(text), None, "{text}");

@@ -238,25 +238,10 @@ mod tests {
     #[test]
     fn other_text_stays() {
         for text in [
-            "I look.",
-            "See [1] and [2]",
-            "a[0]",
-            "It is <b>bold</b>",
-            "Use <code>x</code>",
-            "<result>42</result>",
-            "The model writes <tool_call>",
-            "x <",
-            "Vec<function",
-            "Vec<input>",
-            "f <| g |> h",
-            "[link](https://example.com)",
-            "<div>\n</div>",
-            "<tool_call>not json at all</tool_call>",
-            "1 < 2 and 3 > 2",
-            "- [x]",
-            "Write <tool_call> ",
-            "The list ends at x]",
-            "<s>old</s>",
+            "I look.", "See [1] and [2]", "a[0]", "It is <b>bold</b>", "Use <code>x</code>", "<result>42</result>",
+            "The model writes <tool_call>", "x <", "Vec<function", "Vec<input>", "f <| g |> h",
+            "[link](https://example.com)", "<div>\n</div>", "<tool_call>not json at all</tool_call>",
+            "1 < 2 and 3 > 2", "- [x]", "Write <tool_call> ", "The list ends at x]", "<s>old</s>",
             "{\"city\": \"Oslo\"}",
         ] {
             assert_eq!(kept(text), text);

@@ -44,13 +44,7 @@ const PAIRS: [&str; 3] = ["arg_key", "arg_value", "tool_sep"];
 
 /// Words at the end of the name of an element that contains calls.
 const WRAPPERS: [&str; 8] = [
-    "tool_calls",
-    "tool_call",
-    "function_calls",
-    "function_call",
-    "toolcalls",
-    "toolcall",
-    "functioncalls",
+    "tool_calls", "tool_call", "function_calls", "function_call", "toolcalls", "toolcall", "functioncalls",
     "functioncall",
 ];
 

@@ -86,26 +86,8 @@ mod tests {
     /// Documents whose tools all have the same schema.
     fn documents() -> Vec<Vec<String>> {
         let verbs = [
-            "get",
-            "set",
-            "delete",
-            "update",
-            "enable",
-            "disable",
-            "lock",
-            "unlock",
-            "upload",
-            "unload",
-            "import",
-            "export",
-            "activate",
-            "deactivate",
-            "increase",
-            "decrease",
-            "attach",
-            "detach",
-            "start",
-            "restart",
+            "get", "set", "delete", "update", "enable", "disable", "lock", "unlock", "upload", "unload", "import",
+            "export", "activate", "deactivate", "increase", "decrease", "attach", "detach", "start", "restart",
         ];
         let nouns = ["row", "rows_of_table", "user", "payment_method"];
         let forms: [fn(&str, &str) -> String; 4] = [

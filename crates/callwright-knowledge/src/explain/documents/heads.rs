@@ -272,22 +272,9 @@ mod tests {
     #[test]
     fn other_headings_name_none() {
         for text in [
-            "Error codes",
-            "Errors",
-            "Possible causes",
-            "Description",
-            "description",
-            "1. Overview",
-            "1.2 Errors",
-            "10 tips",
-            "Gateway Close Event Codes",
-            "API Reference",
-            "Status codes and their meaning",
-            "Note (important)",
-            "",
-            "(",
-            "`",
-            "Error",
+            "Error codes", "Errors", "Possible causes", "Description", "description", "1. Overview", "1.2 Errors",
+            "10 tips", "Gateway Close Event Codes", "API Reference", "Status codes and their meaning",
+            "Note (important)", "", "(", "`", "Error",
         ] {
             assert_eq!(title(text), None, "{text}");
         }

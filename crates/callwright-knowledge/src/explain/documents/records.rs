@@ -184,9 +184,7 @@ mod tests {
         assert_eq!(
             record.lines(),
             [
-                "7101: Invalid number",
-                "The number cannot be called.",
-                "Possible causes: It is a landline.",
+                "7101: Invalid number", "The number cannot be called.", "Possible causes: It is a landline.",
                 "HTTP status: 400"
             ]
         );

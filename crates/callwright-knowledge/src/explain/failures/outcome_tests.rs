@@ -93,14 +93,7 @@ fn unanswered_requests_are_failures() {
 #[test]
 fn ordinary_bodies_do_not_fail() {
     for body in [
-        "",
-        "[]",
-        "null",
-        "{}",
-        "text with error",
-        "[{\"error\":\"x\"},{\"id\":2}]",
-        "{\"id\":1}",
-        "{\"error",
+        "", "[]", "null", "{}", "text with error", "[{\"error\":\"x\"},{\"id\":2}]", "{\"id\":1}", "{\"error",
         "<items><error>no</error></items>",
     ] {
         assert_eq!(failure(200, body), None, "{body}");
@@ -120,9 +113,7 @@ fn a_bare_code_is_suspected_and_a_code_beside_results_is_not() {
     assert_eq!(suspected(r#"{"info_code":"20000"}"#).as_deref(), Some("20000"));
     assert_eq!(suspected(r#"{"code":7,"message":"x"}"#).as_deref(), Some("7"));
     for body in [
-        r#"{"info_code":"10000","routes":[]}"#,
-        r#"{"code":0}"#,
-        r#"{"postcode":"20000"}"#,
+        r#"{"info_code":"10000","routes":[]}"#, r#"{"code":0}"#, r#"{"postcode":"20000"}"#,
         r#"{"code":"A","error_code":"B"}"#,
     ] {
         assert_eq!(suspected(body), None, "{body}");

@@ -92,11 +92,7 @@ mod tests {
     #[test]
     fn documented_messages_and_paraphrases_are_no_siblings() {
         for message in [
-            "Van not found",
-            "The van was not found here",
-            "not found",
-            "The van takes at most 9 parcels",
-            "",
+            "Van not found", "The van was not found here", "not found", "The van takes at most 9 parcels", "",
             "a: b: c",
         ] {
             assert!(!is_sibling(message), "{message}");

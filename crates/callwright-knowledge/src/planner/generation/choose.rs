@@ -246,12 +246,7 @@ mod tests {
     async fn an_invalid_choice_is_returned_to_the_model_once() {
         let settings = GenerationSettings::default();
         for wrong in [
-            "1 or 2",
-            "{}",
-            "{\"choice\": 0}",
-            "{\"choice\": 4}",
-            "{\"choice\": \"b\"}",
-            "{\"choice\": -1}",
+            "1 or 2", "{}", "{\"choice\": 0}", "{\"choice\": 4}", "{\"choice\": \"b\"}", "{\"choice\": -1}",
             "the second",
         ] {
             let (right, questions) = chosen(&rooms(), &[wrong, "{\"choice\": 3}"], &settings).await;

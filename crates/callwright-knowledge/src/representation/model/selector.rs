@@ -84,16 +84,8 @@ mod tests {
     fn letters_are_parsed_with_surrounding_text() {
         let candidates = ["find", "book", "pay"].map(|name| Candidate { name, description: "" });
         for answer in [
-            "B",
-            " b\n",
-            "(B)",
-            "B.",
-            "**B**",
-            "<think>A?</think>B",
-            "I choose the option B.",
-            "The answer is B",
-            "`book`",
-            "{\"letter\": \"B\"}",
+            "B", " b\n", "(B)", "B.", "**B**", "<think>A?</think>B", "I choose the option B.", "The answer is B",
+            "`book`", "{\"letter\": \"B\"}",
         ] {
             assert_eq!(parse_letter(answer, &candidates), Ok(1), "{answer}");
         }

@@ -188,12 +188,8 @@ fn deviations_make_a_stream_irregular() {
     };
     let position = |name: &str| events.iter().rposition(|event| event["type"] == name).unwrap();
     for name in [
-        "response.created",
-        "response.content_part.done",
-        "response.output_text.done",
-        "response.output_item.done",
-        "response.function_call_arguments.delta",
-        "response.function_call_arguments.done",
+        "response.created", "response.content_part.done", "response.output_text.done", "response.output_item.done",
+        "response.function_call_arguments.delta", "response.function_call_arguments.done",
     ] {
         let at = position(name);
         assert!(!is_regular(&|events| drop(events.remove(at))), "{name}");

@@ -26,25 +26,13 @@ fn a_whole_answer_has_the_documented_events() {
     assert_eq!(
         names,
         [
-            "response.created",
-            "response.in_progress",
-            "response.output_item.added",
-            "response.reasoning_summary_part.added",
-            "response.reasoning_summary_text.delta",
-            "response.reasoning_summary_text.done",
-            "response.reasoning_summary_part.done",
-            "response.output_item.done",
-            "response.output_item.added",
-            "response.content_part.added",
-            "response.output_text.delta",
-            "response.output_text.done",
-            "response.content_part.done",
-            "response.output_item.done",
-            "response.output_item.added",
-            "response.function_call_arguments.delta",
-            "response.function_call_arguments.done",
-            "response.output_item.done",
-            "response.completed",
+            "response.created", "response.in_progress", "response.output_item.added",
+            "response.reasoning_summary_part.added", "response.reasoning_summary_text.delta",
+            "response.reasoning_summary_text.done", "response.reasoning_summary_part.done",
+            "response.output_item.done", "response.output_item.added", "response.content_part.added",
+            "response.output_text.delta", "response.output_text.done", "response.content_part.done",
+            "response.output_item.done", "response.output_item.added", "response.function_call_arguments.delta",
+            "response.function_call_arguments.done", "response.output_item.done", "response.completed",
         ]
     );
     assert_eq!(events[0]["response"]["usage"], Value::Null);

@@ -48,11 +48,8 @@ impl ModelFiles {
         })?;
         let mut hash = Sha256::new();
         for part in [
-            &model_file,
-            &tokenizer_files.tokenizer_file,
-            &tokenizer_files.config_file,
-            &tokenizer_files.special_tokens_map_file,
-            &tokenizer_files.tokenizer_config_file,
+            &model_file, &tokenizer_files.tokenizer_file, &tokenizer_files.config_file,
+            &tokenizer_files.special_tokens_map_file, &tokenizer_files.tokenizer_config_file,
         ] {
             add_part(&mut hash, part);
         }

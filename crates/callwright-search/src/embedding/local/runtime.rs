@@ -16,13 +16,8 @@ const FILE: &str = "libonnxruntime.so";
 
 /// Usual installation folders.
 const FOLDERS: [&str; 7] = [
-    "/usr/local/lib",
-    "/opt/onnxruntime/lib",
-    "/usr/lib",
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/opt/homebrew/lib",
+    "/usr/local/lib", "/opt/onnxruntime/lib", "/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64", "/opt/homebrew/lib",
 ];
 
 /// No usable ONNX Runtime was found.

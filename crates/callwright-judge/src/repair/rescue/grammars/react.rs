@@ -5,15 +5,8 @@ use crate::repair::rescue::{LiteralReader, WrittenCall, body, python};
 use crate::scanner::ToolSet;
 
 const INPUTS: [&str; 9] = [
-    "Action Input:",
-    "Action input:",
-    "**Action Input:**",
-    "**Action Input**:",
-    "Action Input :",
-    "✿ARGS✿:",
-    "✿ARGS✿",
-    "Arguments:",
-    "Input:",
+    "Action Input:", "Action input:", "**Action Input:**", "**Action Input**:", "Action Input :", "✿ARGS✿:", "✿ARGS✿",
+    "Arguments:", "Input:",
 ];
 
 /// Labels that may follow the arguments.

@@ -74,17 +74,8 @@ fn misspelt_bodies_are_seen() {
 #[test]
 fn unreadable_bodies_are_seen() {
     let bodies = [
-        "",
-        "\n",
-        "{]]}",
-        "get_weather",
-        "get_weather{",
-        "get_weather(city=",
-        "no_such_tool(a=1)",
-        "\"}",
-        "\u{fffd}",
-        "call:get_weather{city:<|\"|>Oslo",
-        "{\"city\": \"Oslo\"}",
+        "", "\n", "{]]}", "get_weather", "get_weather{", "get_weather(city=", "no_such_tool(a=1)", "\"}", "\u{fffd}",
+        "call:get_weather{city:<|\"|>Oslo", "{\"city\": \"Oslo\"}",
     ];
     let mut all = Vec::new();
     for open in reserved().flat_map(Notation::openers) {

@@ -89,12 +89,7 @@ mod tests {
     fn names_are_known_in_any_writing_from_their_first_letter_on() {
         let names = FoldedToolNames::of(&tool_set(TOOLS));
         for written in [
-            "get_weather",
-            "getWeather",
-            "GET-WEATHER",
-            "get\\_weather",
-            "functions.get_weather",
-            "cancel",
+            "get_weather", "getWeather", "GET-WEATHER", "get\\_weather", "functions.get_weather", "cancel",
             "orders.cancel",
         ] {
             assert!(names.contain(written), "{written}");

@@ -202,15 +202,7 @@ fn work_per_byte(text: &str) -> usize {
 #[test]
 fn reading_what_is_a_value_costs_a_few_steps_for_each_byte() {
     for unit in [
-        "1,",
-        "\"a b c\",",
-        "{\"a\":[1,\"b\"]},",
-        "(1,2),",
-        "None,",
-        "'it\\'s',",
-        "   1  ,",
-        "1.5e3,",
-        "1 + 1,",
+        "1,", "\"a b c\",", "{\"a\":[1,\"b\"]},", "(1,2),", "None,", "'it\\'s',", "   1  ,", "1.5e3,", "1 + 1,",
         "x.y(z),",
     ] {
         for count in [100, 1_000, 10_000] {

@@ -129,10 +129,7 @@ mod tests {
     #[test]
     fn what_may_be_different_next_time_may_be_asked_again() {
         for result in [
-            "Error 503: service unavailable",
-            "request timed out",
-            r#"{"status":"PENDING"}"#,
-            "job is in progress",
+            "Error 503: service unavailable", "request timed out", r#"{"status":"PENDING"}"#, "job is in progress",
             "Rate limit exceeded, retry in 2 s",
         ] {
             assert!(found(&[&[oslo(result)]]).is_empty(), "{result}");

@@ -104,16 +104,7 @@ mod tests {
     #[test]
     fn one_search_answers_for_every_line() {
         let pieces = [
-            "a: {\"b\": \"c\"}\n",
-            "x\"}\n",
-            "f = g(\"a\")\n",
-            "\")\n",
-            "say \"\n",
-            "}\n",
-            "(",
-            "{",
-            "\n",
-            "{\n",
+            "a: {\"b\": \"c\"}\n", "x\"}\n", "f = g(\"a\")\n", "\")\n", "say \"\n", "}\n", "(", "{", "\n", "{\n",
             "f(1)\n",
         ];
         let mut seed = 7_usize;
