@@ -101,7 +101,7 @@ def schemas_in(value) -> list:
 
 def sse_seeds() -> list[bytes]:
     seeds = []
-    for text in literals("crates/callwright-openai/src", "tests") + macros("crates/callwright-openai/src", "tests"):
+    for text in literals("crates/callwright-wire/src", "tests") + macros("crates/callwright-wire/src", "tests"):
         if text.startswith(b"data") or b"\ndata" in text:
             seeds.append(b"\x01" + text)
         elif isinstance(as_json(text), dict):

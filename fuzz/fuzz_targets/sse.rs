@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use callwright_types::Call;
-use callwright_openai::{Assembler, Choice, Completion, SseError, SseEvent, SseReader};
+use callwright_wire::{Assembler, Choice, Completion, SseError, SseEvent, SseReader};
 use libfuzzer_sys::fuzz_target;
 
 /// Maximum size of an event in bytes; small, so that the limit is reached.

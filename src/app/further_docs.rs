@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use callwright_knowledge::explain::{self, OperationGlobs, OperationNames, Section};
+use callwright_explain::{self as explain, OperationGlobs, OperationNames, Section};
 use callwright_openapi::{Catalog, DocsSettings, Toolset, ToolsetSettings};
 
 /// Returns the sections of every toolset's further documentation, each with the toolset's name. Unreadable files are

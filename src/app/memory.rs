@@ -10,8 +10,8 @@ use super::following::{PAUSE_AFTER_FAILURE, is_due};
 use crate::config::Settings;
 use crate::pipeline::RecallMemory;
 use callwright_common::tasks::supervised;
-use callwright_knowledge::experience::NoteTaker;
-use callwright_offline::learning::{
+use callwright_memory::experience::NoteTaker;
+use callwright_memory::learning::{
     CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, PAUSE, Worker,
 };
 use callwright_search::embedding::Embedder;

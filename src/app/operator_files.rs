@@ -8,8 +8,8 @@ use arc_swap::ArcSwap;
 
 use crate::pipeline::AliasSettings;
 use callwright_common::watch::{FileError, Trigger, WatchError, Watcher, reload_file};
-use callwright_knowledge::planner;
-use callwright_knowledge::planner::producers::Edges;
+use callwright_plan as planner;
+use callwright_plan::producers::Edges;
 use callwright_policy::{self as policy, AliasBinding, PolicyBook, PolicyError};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::ResultLabel;

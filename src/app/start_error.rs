@@ -7,7 +7,7 @@ use super::own_listeners::OwnListener;
 use crate::http::{ServeError, TlsError};
 use callwright_common::watch::FileError;
 use callwright_executor as executor;
-use callwright_knowledge::representation::RepresentationError;
+use callwright_memory::representation::RepresentationError;
 use callwright_openapi::LoadError;
 use callwright_policy::PolicyError;
 use callwright_search::embedding;

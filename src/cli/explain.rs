@@ -9,8 +9,8 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::runtime;
 use super::shared_arguments::EmbeddingArguments;
-use callwright_knowledge::explain::Settings;
-use callwright_offline::{self as offline, ExplainJob, ExplainSummary};
+use callwright_explain::Settings;
+use callwright_lab::{self as offline, ExplainJob, ExplainSummary};
 
 /// Arguments of `explain`.
 #[derive(Debug, Args)]

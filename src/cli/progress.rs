@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::errors::{BadLines, VerbResult};
 use callwright_common::progress::{Problem, ProgressObserver, StepLength};
-use callwright_offline::OfflineError;
+use callwright_lab::OfflineError;
 
 /// Templates with and without a known file size.
 const SIZED: &str = "{prefix} {wide_bar} {bytes}/{total_bytes} {msg} {eta} left";

@@ -11,7 +11,7 @@ use super::progress::ProgressPrinter;
 use super::setup::load_policy;
 use super::shared_arguments::OutputFormat;
 use super::table::{Column, SHOWN_ROWS, TextTable};
-use callwright_offline::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Rows, grouped};
+use callwright_lab::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Rows, grouped};
 use callwright_types::FaultCode;
 
 /// Arguments of `replay`.

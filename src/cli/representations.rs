@@ -10,7 +10,7 @@ use super::output::{outln, print_list};
 use super::setup::{all_items, load_config, runtime, with_store};
 use super::shared_arguments::OutputFormat;
 use super::table::{Column, TextTable};
-use callwright_knowledge::representation::{RepresentationFile, shared_classifier_id, shared_id};
+use callwright_memory::representation::{RepresentationFile, shared_classifier_id, shared_id};
 use callwright_store::{MemoryFilter, Representations};
 use callwright_types::representation::SharedRepresentation;
 

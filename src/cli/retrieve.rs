@@ -10,7 +10,7 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::runtime;
 use super::shared_arguments::EmbeddingArguments;
-use callwright_offline::{self as offline, RetrieveJob, RetrieveSummary};
+use callwright_lab::{self as offline, RetrieveJob, RetrieveSummary};
 
 /// Arguments of `retrieve`.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::{load_policy, runtime};
 use super::shared_arguments::EmbeddingArguments;
-use callwright_offline::{self as offline, MAX_LINE_BYTES, ScanJob, ScanSummary};
+use callwright_lab::{self as offline, MAX_LINE_BYTES, ScanJob, ScanSummary};
 use callwright_policy::{Policy, PolicyError};
 use callwright_types::rules::UnknownParameters;
 

@@ -12,7 +12,7 @@ use super::progress::answer_lines;
 use super::setup::{load_config, runtime, with_store};
 use crate::config::LoadedConfig;
 use callwright_common::digest;
-use callwright_offline as offline;
+use callwright_lab as offline;
 use callwright_store::{Deletion, DeletionCounts, RecoveredTraces, Store};
 use callwright_types::ids;
 

@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::keys::KnownKey;
-use callwright_openai::{MAX_REFERENCES, ObjectReference, UncheckedBody};
+use callwright_wire::{MAX_REFERENCES, ObjectReference, UncheckedBody};
 use callwright_upstream::Answer;
 
 use super::error::{self, Refusal};

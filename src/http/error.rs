@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::keys::{KeyDenial, RefusedRequest};
 use crate::pipeline::{refusal_body, refusal_headers};
-use callwright_openai::ErrorBody;
+use callwright_wire::ErrorBody;
 use callwright_store::StoreError;
 use callwright_types::{Protocol, UpstreamFailure};
 

@@ -11,7 +11,7 @@ use axum::response::Response;
 use jiff::Timestamp;
 
 use crate::keys::OperatorToken;
-use callwright_openai::ErrorBody;
+use callwright_wire::ErrorBody;
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Endpoint, Label};
 use callwright_types::ids;

@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 
 use crate::keys::{KnownKey, RequestedAccess};
-use callwright_openai as openai;
+use callwright_wire as openai;
 
 use super::caller::Caller;
 use super::error::{self, Refusal};

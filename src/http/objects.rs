@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::keys::{self, Access, KnownKey, OwnedObject};
-use callwright_openai::{
+use callwright_wire::{
     AnswerObjects, FinishedResponse, HandedOut, ObjectKind, ObjectList, ObjectPath, ObjectReader, ObjectReference,
     form_references, handed_out, is_kept, unknown_object,
 };

@@ -7,7 +7,7 @@ use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, SizeHint};
 
 use crate::pipeline::DeliveryAck;
-use callwright_openai::emit;
+use callwright_wire::emit;
 
 /// Wraps `body`; `delivery_ack` is notified when the connection has taken all of it.
 pub(super) fn body(body: Body, delivery_ack: DeliveryAck) -> Body {

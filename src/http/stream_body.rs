@@ -9,7 +9,7 @@ use futures_util::stream;
 use tokio::time::timeout;
 
 use crate::pipeline::{AnswerBody, EventReceiver, PendingAnswer, Running, TurnAnswer};
-use callwright_openai::{KeepAlive, event, late_error};
+use callwright_wire::{KeepAlive, event, late_error};
 
 /// A body in progress.
 struct StreamBody {

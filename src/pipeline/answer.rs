@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::stream_buffer::{EventReceiver, EventSender, ReceiverGone, stream_buffer};
-use callwright_openai::KeepAlive;
+use callwright_wire::KeepAlive;
 use callwright_types::Protocol;
 
 /// Answer to the request of a turn.

@@ -4,7 +4,7 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 
 use crate::keys::{Charge, RefusedRequest, RequestPermit, ViolatedLimit};
-use callwright_openai::ErrorBody;
+use callwright_wire::ErrorBody;
 use callwright_telemetry::labels::TokenKind;
 use callwright_types::{Trace, Usage};
 use callwright_upstream::forbid_retry;

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::services::Pipeline;
 use crate::keys::Caller;
 use callwright_common::digest::{self, add_part, hex, of_parts};
-use callwright_openai::MessageView;
+use callwright_wire::MessageView;
 use callwright_store::{KeptRow, StoreError};
 use callwright_types::tool_names;
 
@@ -104,7 +104,7 @@ mod tests {
     use bytes::Bytes;
 
     use super::*;
-    use callwright_openai::ModelRequest;
+    use callwright_wire::ModelRequest;
 
     fn said(messages: &str) -> (String, String) {
         let request =

@@ -15,7 +15,7 @@ use crate::keys::Access;
 use crate::webhook::Webhook;
 use callwright_executor::Executor;
 use callwright_judge::scanner::{BudgetLimits, Validators};
-use callwright_knowledge::planner;
+use callwright_plan as planner;
 use callwright_policy::PolicyBook;
 use callwright_search::retrieval::TextVectors;
 use callwright_store::{Store, StoreError, TraceQueue};

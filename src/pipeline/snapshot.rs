@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use callwright_knowledge::experience::LessonStore;
-use callwright_knowledge::explain::Explainer;
-use callwright_knowledge::procedures::ProcedureStore;
+use callwright_memory::experience::LessonStore;
+use callwright_explain::Explainer;
+use callwright_memory::procedures::ProcedureStore;
 use callwright_openapi::Catalog;
 use callwright_search::embedding::Embedder;
 

@@ -27,7 +27,7 @@ use super::stages::{
     rejoin, retract, run,
 };
 use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, UpstreamReply};
-use callwright_openai::{ErrorBody, response_id};
+use callwright_wire::{ErrorBody, response_id};
 use callwright_types::rules::Mode;
 use callwright_types::{Purpose, Trace, TurnOutcome, ids};
 

@@ -81,7 +81,7 @@ const CYCLES: &[(&str, usize)] = &[];
 
 /// Names of the wire format, which only its owner and the scripted model at the other end may spell out.
 const WIRE_NAMES: &[&str] = &["\"choices\"", "\"tool_calls\"", "\"tool_call_id\"", "\"finish_reason\"", "\"delta\""];
-const WIRE_PACKAGES: &[&str] = &["callwright-openai", "callwright-demo"];
+const WIRE_PACKAGES: &[&str] = &["callwright-wire", "callwright-demo"];
 /// Model text that imitates the wire format and is not a message of it.
 const WIRE_IMITATIONS: &[&str] = &[
     "crates/callwright-judge/src/repair/rescue/",

@@ -44,8 +44,8 @@ const PROSE: [(&str, &str, &[&str]); 14] = [
 const CONVERSATIONS: [&str; 5] = [
     "crates/callwright-demo/src/conversations.rs",
     "crates/callwright-demo/src/scripted_model/",
-    "crates/callwright-knowledge/src/experience/prompts/",
-    "crates/callwright-knowledge/src/explain/failures/text_rules.rs",
+    "crates/callwright-memory/src/experience/prompts/",
+    "crates/callwright-explain/src/failures/text_rules.rs",
     "crates/callwright-search/src/retrieval/function_words.rs",
 ];
 

@@ -244,7 +244,7 @@ async fn whatever_happens_every_line_is_as_documented_and_names_its_turn() {
     ] {
         assert!(said(message) > 0, "nothing was provoked that says: {message}\n{lines:#?}");
     }
-    let of_turns = ["callwright::pipeline::stages", "callwright_executor", "callwright_knowledge::explain"];
+    let of_turns = ["callwright::pipeline::stages", "callwright_executor", "callwright_explain"];
     for line in lines.iter().filter(|line| of_turns.iter().any(|of| line["target"].as_str().unwrap().starts_with(of))) {
         let trace = line.get("trace").unwrap_or_else(|| panic!("no turn is named: {line:?}"));
         assert!(turns.iter().any(|turn| trace == turn), "{line:?}");

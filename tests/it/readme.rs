@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use callwright::config;
-use callwright_knowledge::representation::RepresentationFile;
+use callwright_memory::representation::RepresentationFile;
 use callwright_policy::{PolicyBook, Settings};
 
 /// Pages whose code blocks are checked.

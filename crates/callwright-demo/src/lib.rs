@@ -1,7 +1,7 @@
 //! Scripted model and sample APIs, for `callwright demo` and for tests.
 //!
 //! Owns its servers (hyper), the script and the transcript. Must not use the proxy's internals: it communicates over
-//! HTTP, and depends only on the trace types that it renders. It implements OpenAI JSON without `callwright-openai` on
+//! HTTP, and depends only on the trace types that it renders. It implements OpenAI JSON without `callwright-wire` on
 //! purpose: a scripted model with the same parser would share its bugs.
 //!
 //! Sequence of a demo: [`start`] starts the model and the APIs and returns the configuration of a proxy between them.

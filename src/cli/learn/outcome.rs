@@ -2,7 +2,7 @@
 
 use crate::cli::plain;
 use crate::cli::table::{Column, SHOWN_ROWS, TextTable};
-use callwright_offline::{Report, TestReport, grouped};
+use callwright_lab::{Report, TestReport, grouped};
 
 /// Prints the changes of a run on standard error.
 pub(super) fn print(report: &Report) {
@@ -67,8 +67,8 @@ fn points(score: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_knowledge::representation::{Confusion, LearningPoint};
-    use callwright_offline::ToolScores;
+    use callwright_lab::representation::{Confusion, LearningPoint};
+    use callwright_lab::ToolScores;
 
     #[test]
     fn the_table_tells_what_changed_and_hides_nothing_of_the_terminal() {

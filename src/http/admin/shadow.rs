@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::http::json::{Answer, Json, ParsedQuery};
 use crate::http::state::OperatorSide;
-use callwright_offline::{Replay, ReplayReport};
+use callwright_lab::{Replay, ReplayReport};
 use callwright_store::{MAX_PAGE, TraceFilter, Traces, time_or_age};
 use callwright_types::rules::Mode;
 

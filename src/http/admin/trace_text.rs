@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use callwright_common::text::acts_on_terminal;
-use callwright_openai::{Completion, ModelRequest};
+use callwright_wire::{Completion, ModelRequest};
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
 use callwright_types::{
     Call, ChosenBy, Diagnosis, Explanation, OfferNote, OfferReason, PlanNote, Protocol, RepairKind, RepairNote, Trace,

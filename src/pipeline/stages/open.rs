@@ -22,7 +22,7 @@ use crate::pipeline::state::{CallStates, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
 use callwright_common::digest::hex;
 use callwright_common::tokens::BYTES_PER_TOKEN;
-use callwright_openai::{ErrorBody, ModelRequest, RequestError, THREAD_UNSUPPORTED};
+use callwright_wire::{ErrorBody, ModelRequest, RequestError, THREAD_UNSUPPORTED};
 use callwright_policy::{KeyFacts, Policy, TurnFacts};
 use callwright_telemetry::labels::KeyResult;
 use callwright_telemetry::{TRACEPARENT, TRACESTATE};

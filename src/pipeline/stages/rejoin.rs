@@ -11,7 +11,7 @@ use crate::pipeline::kept_key::{self, MessageHashes};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, TurnConversation};
 use callwright_judge::feedback;
-use callwright_openai::{KeptPart, MessageView, ModelRequest};
+use callwright_wire::{KeptPart, MessageView, ModelRequest};
 use callwright_store::KeptRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Mode;

@@ -14,7 +14,7 @@ use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{EventProgress, SettledAnswer, Turn};
-use callwright_openai::{ModelRequest, ReasoningPart};
+use callwright_wire::{ModelRequest, ReasoningPart};
 use callwright_store::KeptRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::Protocol;

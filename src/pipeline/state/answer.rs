@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use callwright_judge::repair::{JudgedCall, JudgedMessage, Unjudged};
 use callwright_judge::scanner::CheckedCall;
-use callwright_openai::{AssistantMessage, Completion};
+use callwright_wire::{AssistantMessage, Completion};
 use callwright_types::{Diagnosis, ToolKind, UnjudgedReason, UpstreamFailure, Verdict};
 
 use super::turn::Turn;

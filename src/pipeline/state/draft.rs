@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use callwright_judge::feedback::{are_too_long, shortened_arguments};
-use callwright_openai::{AssistantMessage, Completion, ModelRequest, ToolChoice};
+use callwright_wire::{AssistantMessage, Completion, ModelRequest, ToolChoice};
 use callwright_types::Call;
 
 use super::kept_calls::KeptCalls;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 
-use callwright_openai::{Completion, DeltaRun, EventWriter, ReasoningPart, SseEvent};
+use callwright_wire::{Completion, DeltaRun, EventWriter, ReasoningPart, SseEvent};
 use callwright_types::Protocol;
 
 /// The sent and the held events of a turn's stream. The first attempt is forwarded while it arrives. Of later attempts, the

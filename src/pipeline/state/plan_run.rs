@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use callwright_judge::scanner::Expectations;
-use callwright_knowledge::planner::progress::{Progress, ProgressStep};
+use callwright_plan::progress::{Progress, ProgressStep};
 use callwright_types::{Call, Outcome, Plan, PlanNote, PlanResult, PlanStep, RepairNote};
 
 use super::answer::JudgedAnswer;

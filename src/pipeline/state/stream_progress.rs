@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use callwright_openai::{Chunk, ReasoningPart, StreamHead, event_writer};
+use callwright_wire::{Chunk, ReasoningPart, StreamHead, event_writer};
 use callwright_types::Protocol;
 
 use super::event_progress::{EventProgress, EventsAside};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use callwright_openai::{MessageView, ModelRequest};
+use callwright_wire::{MessageView, ModelRequest};
 use callwright_types::Call;
 
 /// A tool message, and the call that it answers.

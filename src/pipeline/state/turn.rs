@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use crate::keys::RequestPermit;
-use callwright_openai::{ModelRequest, ToolChoice};
+use callwright_wire::{ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
 use callwright_types::rules::{Evidence, Mode};

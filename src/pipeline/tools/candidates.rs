@@ -10,8 +10,8 @@ use http::Method;
 
 use callwright_common::cache::ByteCache;
 use callwright_executor::Permissions;
-use callwright_knowledge::representation::render;
-use callwright_openai::WrittenTool;
+use callwright_memory::representation::render;
+use callwright_wire::WrittenTool;
 use callwright_openapi::{Catalog, dialect};
 use callwright_search::retrieval::{RankedTool, ToolQuery};
 use callwright_types::representation::Representation;

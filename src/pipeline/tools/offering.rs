@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use callwright_openai::{SentTool, ToolsElsewhere, WrittenTool};
+use callwright_wire::{SentTool, ToolsElsewhere, WrittenTool};
 use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool, ToolKind};
 
 use super::candidates::digest;

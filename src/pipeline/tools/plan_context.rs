@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callwright_judge::scanner::{ToolSet, Validators};
-use callwright_knowledge::planner::generation::{PlanTool, Tools};
-use callwright_knowledge::planner::producers::{Request, RequestScores};
+use callwright_plan::generation::{PlanTool, Tools};
+use callwright_plan::producers::{Request, RequestScores};
 use callwright_search::embedding::Embedder;
 use callwright_telemetry::labels::Stage;
 

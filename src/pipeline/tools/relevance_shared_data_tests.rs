@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Offer, ToolsetIndex};
 use callwright_judge::scanner::{Context, Relevance, Validators, scan_in};
-use callwright_knowledge::representation::Representations;
+use callwright_memory::representation::Representations;
 use callwright_search::embedding::{Settings, built_in};
 use callwright_types::rules::{Action, RelevanceRules, ScanRules};
 use callwright_types::{Call, FaultCode, Owner, Tool, ToolKind};

@@ -12,7 +12,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 
 use callwright_common::parallel::map_all;
 use callwright_judge::scanner::{FoundTool, Relevance, ToolSet};
-use callwright_knowledge::representation::Representations;
+use callwright_memory::representation::Representations;
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{
@@ -358,7 +358,7 @@ impl RelevanceIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_knowledge::representation::RepresentationFile;
+    use callwright_memory::representation::RepresentationFile;
     use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClass, ToolIndex, ToolQuery};
     use callwright_types::ToolKind;
 

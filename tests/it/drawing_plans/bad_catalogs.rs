@@ -1,6 +1,6 @@
 //! Misleading catalogs: drawing ends within its limits and with a usable result, regardless of the model's answers.
 
-use callwright_knowledge::planner::generation::{GenerationError, GenerationOutcome, GenerationSettings};
+use callwright_plan::generation::{GenerationError, GenerationOutcome, GenerationSettings};
 use callwright_types::Plan;
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Words in the place of a key: reported once, then there is no plan. The paper's two examples.
 
-use callwright_knowledge::planner::generation::{GenerationError, GenerationOutcome, GenerationSettings};
+use callwright_plan::generation::{GenerationError, GenerationOutcome, GenerationSettings};
 use callwright_types::plan::Source;
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ mod templates;
 use std::collections::{BTreeMap, BTreeSet};
 
 use callwright_common::tokens::estimated;
-use callwright_knowledge::planner::generation::{Completion, GenerationSettings};
+use callwright_plan::generation::{Completion, GenerationSettings};
 
 use callwright_test_macros::requires;
 use oracle::Oracle;

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use callwright_knowledge::planner::generation::Completion;
-use callwright_openai::Role;
+use callwright_plan::generation::Completion;
+use callwright_wire::Role;
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};

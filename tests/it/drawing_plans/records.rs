@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use callwright_judge::repair::repair_call;
 use callwright_judge::scanner::{CompiledTool, Settings, ToolSet, Validators, scan};
-use callwright_knowledge::planner::generation::{
+use callwright_plan::generation::{
     GenerationOutcome, GenerationSettings, PlanInputs, PresentPlan, Renewal, ToolList, Tools, generate,
     generate_from_template, regenerate,
 };
-use callwright_knowledge::planner::producers::{Producers, Request, ToolShape, documented_fields};
+use callwright_plan::producers::{Producers, Request, ToolShape, documented_fields};
 use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Message, Owner, Plan, Speaker, Tool, ToolKind};
 use callwright_upstream::TextSource;

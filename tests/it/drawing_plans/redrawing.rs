@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use callwright_knowledge::planner::generation::{
+use callwright_plan::generation::{
     GenerationError, GenerationOutcome, GenerationSettings, PresentPlan, Renewal,
 };
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};

@@ -1,6 +1,6 @@
 //! Rules of drawing, one by one, with scripted answers.
 
-use callwright_knowledge::planner::generation::{BudgetLimit, GenerationError, GenerationOutcome, GenerationSettings};
+use callwright_plan::generation::{BudgetLimit, GenerationError, GenerationOutcome, GenerationSettings};
 use callwright_types::Plan;
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use callwright_openai::Role;
+use callwright_wire::Role;
 use callwright_types::Usage;
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
 use futures_util::future::BoxFuture;

@@ -1,6 +1,6 @@
 //! Plan templates: the number of queries that they save, and the cases in which they do not apply.
 
-use callwright_knowledge::planner::generation::{GenerationOutcome, GenerationSettings};
+use callwright_plan::generation::{GenerationOutcome, GenerationSettings};
 use callwright_test_macros::requires;
 use callwright_types::Plan;
 use callwright_types::plan::Source;

@@ -18,7 +18,7 @@ mod renderings;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use callwright_knowledge::explain::recognise;
+use callwright_explain::recognise;
 use callwright_test_macros::requires;
 use serde_json::Value;
 

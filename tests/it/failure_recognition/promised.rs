@@ -1,6 +1,6 @@
 //! Documented successes, evaluated against their own document: none counts as an empty result.
 
-use callwright_knowledge::explain::{Explainer, FailureKind, Settings};
+use callwright_explain::{Explainer, FailureKind, Settings};
 use callwright_openapi::{Operation, Toolset, ToolsetSettings, load_document};
 use callwright_test_macros::requires;
 use callwright_types::outcome::ApiAnswer;

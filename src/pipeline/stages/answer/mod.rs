@@ -17,7 +17,7 @@ use crate::pipeline::state::{
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
 use callwright_judge::scanner::{CheckedCall, ToolSet};
-use callwright_openai::{Choice, Completion, ErrorBody, ToolChoice};
+use callwright_wire::{Choice, Completion, ErrorBody, ToolChoice};
 use callwright_types::rules::{Mode, OnExhausted};
 use callwright_types::{Call, RepairKind, ToolKind, TurnLimit};
 

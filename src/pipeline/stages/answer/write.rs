@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::state::{SettledAnswer, Turn};
 use callwright_common::json::RawObject;
-use callwright_openai::{Choice, Chunk, Completion, StreamHead, emit};
+use callwright_wire::{Choice, Chunk, Completion, StreamHead, emit};
 use callwright_types::rules::{Mode, UsageReport};
 use callwright_types::trace::Attempt;
 use callwright_types::{Trace, ids};

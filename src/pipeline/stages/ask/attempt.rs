@@ -10,7 +10,7 @@ use crate::pipeline::answer::{ClientGone, ResponseSender};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, TurnConversation, UpstreamReply, milliseconds};
 use callwright_common::tokens::BYTES_PER_TOKEN;
-use callwright_openai::{
+use callwright_wire::{
     AnswerError, Assembler, Completion, EventRole, ModelRequest, SseError, SseEvent, SseReader, StreamForm, StreamItem,
     stream_form,
 };

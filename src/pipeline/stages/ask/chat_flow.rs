@@ -5,7 +5,7 @@ use tokio::time::Instant;
 
 use crate::pipeline::stages::answer::compose_begun;
 use crate::pipeline::state::Turn;
-use callwright_openai::{Assembler, Chunk, Completion, ModelRequest, SseEvent, StreamItem, emit};
+use callwright_wire::{Assembler, Chunk, Completion, ModelRequest, SseEvent, StreamItem, emit};
 use callwright_types::rules::Mode;
 
 use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken};

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::pipeline::state::{EventProgress, HeldEvent, SentText, Turn};
 use callwright_judge::repair::rescue::hold::Hold;
-use callwright_openai::{Completion, EventRole, SseEvent, StreamForm};
+use callwright_wire::{Completion, EventRole, SseEvent, StreamForm};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
 

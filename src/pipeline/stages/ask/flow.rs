@@ -12,7 +12,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, UpstreamReply};
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::rescue::hold::HoldRules;
-use callwright_openai::{Assembler, ModelRequest, SseEvent, SseReader, stream_form};
+use callwright_wire::{Assembler, ModelRequest, SseEvent, SseReader, stream_form};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{Purpose, UpstreamFailure, UpstreamFailureKind};
 use callwright_upstream as upstream;
@@ -269,7 +269,7 @@ impl Flow<'_> {
         }
         if let FlowForm::Chat(flow) = &mut self.form {
             flow.end_through(&mut self.out);
-            flow.through(callwright_openai::emit::DONE, &mut self.out);
+            flow.through(callwright_wire::emit::DONE, &mut self.out);
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
 use super::flow::AFTER_END;
-use callwright_openai::{Assembler, Chunk, StreamHead, emit};
+use callwright_wire::{Assembler, Chunk, StreamHead, emit};
 
 /// Holds a chunk with a finish reason until the next event shows whether it is the last one, or for [`AFTER_END`].
 #[derive(Debug, Default)]

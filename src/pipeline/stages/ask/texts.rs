@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::pipeline::state::{HeldText, SentText};
 use callwright_judge::repair::rescue::hold::{Hold, HoldRules, Starts};
-use callwright_openai::{Assembler, Chunk};
+use callwright_wire::{Assembler, Chunk};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use callwright_judge::scanner::{CompiledTool, ToolSet};
-use callwright_knowledge::experience::{Event, Experience, Settings, compose};
+use callwright_memory::experience::{Event, Experience, Settings, compose};
 use callwright_types::memory::Backing;
 use callwright_types::trace::Observation;
 use callwright_types::{Call, Explanation, LessonDraft, Trace};

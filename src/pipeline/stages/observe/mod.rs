@@ -20,7 +20,7 @@ use crate::pipeline::state::{ChatDraft, ToolResult, Turn, TurnConversation, tool
 use crate::pipeline::tools::Offer;
 use callwright_judge::feedback::{self, MAX_TRIED, ObservedFailure};
 use callwright_judge::scanner::CompiledTool;
-use callwright_knowledge::explain::{ClientTool, FailureKind, FailureVerdict, ToolExplanation, recognise};
+use callwright_explain::{ClientTool, FailureKind, FailureVerdict, ToolExplanation, recognise};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::rules::{Ablation, ClientTools, Mode};

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use callwright_common::text::beginning;
-use callwright_openai::{MessageView, ModelRequest, ToolChoice};
+use callwright_wire::{MessageView, ModelRequest, ToolChoice};
 
 /// Maximum number of user messages for a query, the last ones.
 const USER_MESSAGES: usize = 3;

@@ -20,7 +20,7 @@ use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
 use crate::pipeline::tools::{Candidates, ChosenTools, Offer, Offering, Pick, Pool, Side, digest};
-use callwright_openai::{ToolChoice, WrittenTool};
+use callwright_wire::{ToolChoice, WrittenTool};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{ClientOffer, Mode};

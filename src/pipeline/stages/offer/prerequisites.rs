@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
 use crate::pipeline::tools::{ChosenTools, Offering, Pick, PlanContext, Pool, ToolAt};
-use callwright_knowledge::planner::generation::Tools;
-use callwright_knowledge::planner::when::ConversationKeys;
+use callwright_plan::generation::Tools;
+use callwright_plan::when::ConversationKeys;
 use callwright_types::OfferReason;
 
 /// Finds the tools that supply required keys.

@@ -10,7 +10,7 @@ use crate::pipeline::state::{Turn, milliseconds};
 use crate::pipeline::tools::{Offering, ToolAt};
 use callwright_judge::feedback::{self, ToolSummary};
 use callwright_judge::scanner::CheckedCall;
-use callwright_openai::WrittenTool;
+use callwright_wire::WrittenTool;
 use callwright_openapi::dialect;
 use callwright_telemetry::OperationKind;
 use callwright_types::outcome::ApiAnswer;

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::pipeline::state::PlanRun;
-use callwright_knowledge::planner::generation::ChoiceInputs;
-use callwright_knowledge::planner::progress::{ItemOptions, choose_by_words};
+use callwright_plan::generation::ChoiceInputs;
+use callwright_plan::progress::{ItemOptions, choose_by_words};
 use callwright_types::plan::Item;
 use callwright_types::{ChosenBy, Message, PlanChoice, PlanResult, Speaker};
 

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::PlanContext;
-use callwright_knowledge::planner::generation::{
+use callwright_plan::generation::{
     ChoiceInputs, ChoiceResult, GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, PlanNeed,
     PresentPlan, Renewal, choose, generate_from_template, need, regenerate,
 };
-use callwright_knowledge::planner::producers::RequestScores;
-use callwright_knowledge::planner::when::{EvidentlySupplied, needless_question};
+use callwright_plan::producers::RequestScores;
+use callwright_plan::when::{EvidentlySupplied, needless_question};
 use callwright_types::plan::Source;
 use callwright_types::{Cost, Message, Plan, PlanResult, Procedure, Purpose, Speaker};
 

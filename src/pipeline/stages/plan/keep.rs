@@ -4,7 +4,7 @@ use crate::pipeline::kept_key::MessageHashes;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{PlanRun, PlanRunState, SettledAnswer, Turn, TurnConversation};
 use callwright_common::digest::of_parts;
-use callwright_openai::MessageView;
+use callwright_wire::MessageView;
 use callwright_store::{PlanRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::ids;

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn, milliseconds};
 use crate::pipeline::tools::Offering;
-use callwright_openai::Role;
+use callwright_wire::Role;
 use callwright_types::trace::Attempt;
 use callwright_types::{Cost, Message, Purpose, Usage};
 use callwright_upstream::{Exchange, Manner, TextModel, TextSource, Upstream};

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{PlanRun, Turn, WaitingPlan, value_of};
-use callwright_knowledge::planner::generation::{GenerationError, Renewal};
-use callwright_knowledge::planner::progress::{ProgressStep, SeenCall};
-use callwright_openai::MessageView;
+use callwright_plan::generation::{GenerationError, Renewal};
+use callwright_plan::progress::{ProgressStep, SeenCall};
+use callwright_wire::MessageView;
 use callwright_store::PlanRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};

@@ -8,8 +8,8 @@ use crate::pipeline::state::PlanRun;
 use crate::pipeline::tools::Offer;
 use callwright_common::json::raw;
 use callwright_judge::feedback;
-use callwright_knowledge::planner::progress::ProgressStep;
-use callwright_openai::{Completion, ToolChoice};
+use callwright_plan::progress::ProgressStep;
+use callwright_wire::{Completion, ToolChoice};
 use callwright_types::{Call, PlanResult, Purpose, Usage};
 
 use super::choosing::{self, ItemChoice};

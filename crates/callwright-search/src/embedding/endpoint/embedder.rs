@@ -11,7 +11,7 @@ use super::EmbeddingClient;
 use super::refusal::EmbeddingFailure;
 use crate::embedding::batches::{EmbeddedTexts, Portion, TextBatch};
 use crate::embedding::{BuildError, EmbedError, Embedder, Settings, Vector};
-use callwright_openai::{embeddings_request, read_embeddings};
+use callwright_wire::{embeddings_request, read_embeddings};
 
 /// A model behind an OpenAI-compatible endpoint. Batches are requested sequentially.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use callwright_openai::error_message;
+use callwright_wire::error_message;
 
 /// Maximum number of characters of a provider's message that is quoted.
 const QUOTED_CHARS: usize = 200;

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use callwright_openai::ModelRequest;
+use callwright_wire::ModelRequest;
 use serde_json::{Value, json};
 
 use crate::repair::rescue::Situation;
