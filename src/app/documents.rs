@@ -15,12 +15,12 @@ use crate::pipeline::{self, Deferred, ProducerIndex, Tooling, ToolsetIndex};
 use callwright_common::watch::{self, Trigger, Watched, Watcher};
 use callwright_executor::{self as executor, DocumentFetcher};
 use callwright_explain::{self as explain, DeferredDocs, DocumentFiles, Explainer, OperationDocs};
-use callwright_plan as planner;
-use callwright_plan::producers::Edges;
 use callwright_memory::representation::{self, Representations};
 use callwright_openapi::{
     self as catalog, Catalog, Changes, DOCUMENT_ENDINGS, Fetch, LoadError, Offline, Toolset, ToolsetSettings,
 };
+use callwright_plan as planner;
+use callwright_plan::producers::Edges;
 use callwright_search::embedding::Embedder;
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::ResultLabel;

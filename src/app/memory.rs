@@ -11,9 +11,7 @@ use crate::config::Settings;
 use crate::pipeline::RecallMemory;
 use callwright_common::tasks::supervised;
 use callwright_memory::experience::NoteTaker;
-use callwright_memory::learning::{
-    CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, PAUSE, Worker,
-};
+use callwright_memory::learning::{CachedMemory, Job, JobOutcome, Learner, LessonRewriter, MemoryCache, PAUSE, Worker};
 use callwright_search::embedding::Embedder;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;

@@ -11,9 +11,9 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::{load_policy, runtime};
 use super::shared_arguments::{EmbeddingArguments, ModelArguments};
+use callwright_lab::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
 use callwright_plan::generation::{Completion, GenerationSettings};
 use callwright_plan::producers::Edges;
-use callwright_lab::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
 use callwright_upstream::{Patience, TextModel};
 
 /// Number of attempts per request when the model's provider is busy, and the longest wait between them.

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use callwright_executor as executor;
 use callwright_judge::scanner;
-use callwright_memory::{experience, procedures, representation};
-use callwright_plan as planner;
 use callwright_memory::learning;
+use callwright_memory::{experience, procedures, representation};
 use callwright_openapi::ToolsetSettings;
+use callwright_plan as planner;
 use callwright_policy as policy;
 use callwright_search::embedding;
 use callwright_store as store;

@@ -12,8 +12,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::keys::KnownKey;
-use callwright_wire::{MAX_REFERENCES, ObjectReference, UncheckedBody};
 use callwright_upstream::Answer;
+use callwright_wire::{MAX_REFERENCES, ObjectReference, UncheckedBody};
 
 use super::error::{self, Refusal};
 use super::forwarded::fetch;

@@ -10,9 +10,9 @@ use axum::response::{IntoResponse, Response};
 
 use crate::keys::{KeyDenial, RefusedRequest};
 use crate::pipeline::{refusal_body, refusal_headers};
-use callwright_wire::ErrorBody;
 use callwright_store::StoreError;
 use callwright_types::{Protocol, UpstreamFailure};
+use callwright_wire::ErrorBody;
 
 /// An error response, with which a handler ends early.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use axum::response::Response;
 use jiff::Timestamp;
 
 use crate::keys::OperatorToken;
-use callwright_wire::ErrorBody;
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Endpoint, Label};
 use callwright_types::ids;
+use callwright_wire::ErrorBody;
 
 use super::{caller, error};
 

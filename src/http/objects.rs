@@ -14,12 +14,12 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use crate::keys::{self, Access, KnownKey, OwnedObject};
+use callwright_telemetry::labels::KeyResult;
+use callwright_types::Protocol;
 use callwright_wire::{
     AnswerObjects, FinishedResponse, HandedOut, ObjectKind, ObjectList, ObjectPath, ObjectReader, ObjectReference,
     form_references, handed_out, is_kept, unknown_object,
 };
-use callwright_telemetry::labels::KeyResult;
-use callwright_types::Protocol;
 
 use super::error::{self, Refusal};
 use super::forwarded::WholeAnswer;

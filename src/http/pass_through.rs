@@ -13,10 +13,10 @@ use percent_encoding::percent_decode_str;
 
 use crate::keys::{self, RequestPermit, RequestedAccess};
 use crate::pipeline::{PassThrough, Target};
-use callwright_wire::{ObjectPath, named_model, with_model};
 use callwright_telemetry::labels::KeyResult;
 use callwright_types::{Protocol, UpstreamFailure, Verdict};
 use callwright_upstream as upstream;
+use callwright_wire::{ObjectPath, named_model, with_model};
 
 use super::body_fault::BodyFault;
 use super::caller::Caller;

@@ -16,8 +16,8 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::stream_buffer::{EventReceiver, EventSender, ReceiverGone, stream_buffer};
-use callwright_wire::KeepAlive;
 use callwright_types::Protocol;
+use callwright_wire::KeepAlive;
 
 /// Answer to the request of a turn.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue};
 
 use crate::keys::{Charge, RefusedRequest, RequestPermit, ViolatedLimit};
-use callwright_wire::ErrorBody;
 use callwright_telemetry::labels::TokenKind;
 use callwright_types::{Trace, Usage};
 use callwright_upstream::forbid_retry;
+use callwright_wire::ErrorBody;
 
 use super::services::Pipeline;
 use super::state::Turn;

@@ -15,10 +15,10 @@ use callwright_common::json::RawObject;
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::{JudgedCall, JudgedMessage, Spoken, is_call_of_function, judge_message};
 use callwright_judge::scanner::{Context, JudgementBudget, ToolSet};
-use callwright_wire::{Choice, Completion, ModelRequest};
 use callwright_policy::Policy;
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{Call, Protocol, Verdict};
+use callwright_wire::{Choice, Completion, ModelRequest};
 
 use super::cpu::CpuWork;
 use super::kept_key::tenant;

@@ -11,9 +11,9 @@ use sha2::{Digest, Sha256};
 use super::services::Pipeline;
 use crate::keys::Caller;
 use callwright_common::digest::{self, add_part, hex, of_parts};
-use callwright_wire::MessageView;
 use callwright_store::{KeptRow, StoreError};
 use callwright_types::tool_names;
+use callwright_wire::MessageView;
 
 /// Returns the client's key from its header field: `authorization`, `api-key` or Anthropic's `x-api-key`.
 pub(crate) fn client_key(headers: &HeaderMap) -> Option<&HeaderValue> {

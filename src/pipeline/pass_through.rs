@@ -5,10 +5,10 @@ use std::time::Instant;
 use http::{HeaderMap, Method};
 
 use bytes::Bytes;
-use callwright_wire::{ModelRequest, ObjectReference, UncheckedBody, object_references};
 use callwright_telemetry::labels::AttemptOutcome;
 use callwright_types::{Protocol, UpstreamFailure};
 use callwright_upstream::{Answer, RequestBody};
+use callwright_wire::{ModelRequest, ObjectReference, UncheckedBody, object_references};
 
 use super::cpu::CpuWork;
 use super::kept_key::tenant;

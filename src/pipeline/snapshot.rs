@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use callwright_memory::experience::LessonStore;
 use callwright_explain::Explainer;
+use callwright_memory::experience::LessonStore;
 use callwright_memory::procedures::ProcedureStore;
 use callwright_openapi::Catalog;
 use callwright_search::embedding::Embedder;

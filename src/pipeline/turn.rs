@@ -27,9 +27,9 @@ use super::stages::{
     rejoin, retract, run,
 };
 use super::state::{JudgedAnswer, Relay, TRACE_HEADER, Turn, TurnConversation, UpstreamReply};
-use callwright_wire::{ErrorBody, response_id};
 use callwright_types::rules::Mode;
 use callwright_types::{Purpose, Trace, TurnOutcome, ids};
+use callwright_wire::{ErrorBody, response_id};
 
 /// Target of the line with which each turn ends.
 pub(crate) const TURN_LOG_TARGET: &str = module_path!();

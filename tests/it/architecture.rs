@@ -86,7 +86,7 @@ const WIRE_PACKAGES: &[&str] = &["callwright-wire", "callwright-demo"];
 const WIRE_IMITATIONS: &[&str] = &[
     "crates/callwright-judge/src/repair/rescue/",
     "crates/callwright-judge/src/repair/wrapper.rs",
-    "crates/callwright-judge/src/scanner/swallowed/marks.rs",
+    "crates/callwright-scanner/src/swallowed/marks.rs",
 ];
 
 /// Code that prints for people: a crate and its part.

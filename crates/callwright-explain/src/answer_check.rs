@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use callwright_prompt::{Question, parse, refusal, truth};
 use callwright_common::text::{beginning, excerpt};
+use callwright_prompt::{Question, parse, refusal, truth};
 use callwright_upstream::{Answered, Manner, TextSource};
 
 /// Maximum number of characters of the request, of the arguments and of the description in the prompt.

@@ -75,12 +75,14 @@
 //! - [`feedback`]: all messages.
 //! - [`ScanRules`] and [`RepairRules`]: which faults reject a call, and which repairs are allowed.
 
+pub use callwright_scanner as scanner;
+pub use callwright_scanner::{CheckedCall, Context, ToolSet, Validators};
 pub use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 pub use callwright_types::{Call, Diagnosis, FaultCode, Owner, Repair, RepairKind, Tool, ToolKind, Verdict};
 pub use repair::rescue::Situation;
 pub use repair::{JudgedCall, JudgedMessage, Spoken, judge_message};
-pub use scanner::{CheckedCall, Context, ToolSet, Validators};
 
 pub mod feedback;
+#[cfg(test)]
+mod generated;
 pub mod repair;
-pub mod scanner;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use callwright_memory::representation::{RepresentationError};
-use crate::representation::{LearnError};
+use crate::representation::LearnError;
+use callwright_memory::representation::RepresentationError;
 use callwright_search::embedding::EmbedError;
 use callwright_store::StoreError;
 

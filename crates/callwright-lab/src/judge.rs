@@ -9,11 +9,11 @@ use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, is_call_of_function, judge_message};
 use callwright_judge::scanner::{self, BudgetLimits, Context, Conversation, JudgementBudget, Relevance, Transcript};
-use callwright_wire::{AssistantMessage, RecordedAnswer, ToolChoice};
 use callwright_policy::Policy;
 use callwright_search::retrieval::TextVectors;
 use callwright_types::rules::{Action, Evidence};
 use callwright_types::{Call, FaultCode, Message, RequestPart, Similarity};
+use callwright_wire::{AssistantMessage, RecordedAnswer, ToolChoice};
 
 /// Policy and compiled tools. Shared by the threads.
 pub(super) struct Judge<'a> {

@@ -4,11 +4,11 @@ use std::sync::{Arc, OnceLock};
 
 use callwright_common::cache::ByteCache;
 use callwright_judge::scanner::{FoundTool, Relevance, Settings, ToolSet, Validators};
-use callwright_wire::{ModelRequest, RecordedAnswer, ToolsElsewhere, read_tools};
 use callwright_search::retrieval::{
     Bm25, FieldWeights, Fusion, TextVectors, ToolIndex, ToolQuery, ToolSegment, ToolText, parameters_text,
 };
 use callwright_types::Tool;
+use callwright_wire::{ModelRequest, RecordedAnswer, ToolsElsewhere, read_tools};
 
 /// Cache size in bytes for tools, and the same again for their compiled schemas.
 const CACHE_BYTES: u64 = 96 * 1024 * 1024;

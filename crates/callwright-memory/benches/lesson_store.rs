@@ -20,8 +20,8 @@ use callwright_allocator::Allocator;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use callwright_memory::experience::{AvailableTool, LessonStore, RecallQuery, Settings, StoredLesson};
 use callwright_memory::MemoryChange;
+use callwright_memory::experience::{AvailableTool, LessonStore, RecallQuery, Settings, StoredLesson};
 use callwright_types::memory::Author;
 use callwright_types::{Lesson, Polarity, Scope, UsageCounter};
 use jiff::Timestamp;

@@ -21,10 +21,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use callwright_plan::producers::{
-    Http, Producers, Request, Segment, ToolShape, output_fields, segment_of,
-};
 use callwright_openapi::{Catalog, Offline, Toolset, ToolsetSettings};
+use callwright_plan::producers::{Http, Producers, Request, Segment, ToolShape, output_fields, segment_of};
 use callwright_search::embedding::{Embedder, Settings, Vector, built_in};
 use callwright_types::OutputField;
 use futures_util::FutureExt;

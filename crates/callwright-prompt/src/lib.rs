@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use callwright_common::json::raw;
 use callwright_common::tokens::estimated;
 use callwright_judge::repair::answers::{after_reasoning, read_object};
-use callwright_wire::Role;
 use callwright_types::Cost;
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+use callwright_wire::Role;
 
 /// Maximum size of an answer; a larger one is not parsed.
 pub const MAX_BYTES: usize = 256 * 1024;

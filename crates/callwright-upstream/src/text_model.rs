@@ -13,8 +13,8 @@ use tokio::time::{sleep, timeout};
 use super::Upstream;
 use super::retry::retry_after;
 use callwright_common::text::{beginning, one_line};
-use callwright_wire::{Completion, Role, error_message, text_request};
 use callwright_types::{Protocol, UpstreamFailure, UpstreamFailureKind, Usage};
+use callwright_wire::{Completion, Role, error_message, text_request};
 
 /// Delay before the second attempt if the provider specifies none; doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);

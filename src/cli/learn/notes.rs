@@ -13,8 +13,8 @@ use crate::cli::progress::ProgressPrinter;
 use crate::cli::setup::runtime;
 use crate::cli::shared_arguments::ModelArguments;
 use crate::cli::table::{Column, TextTable};
-use callwright_memory::experience::Settings;
 use callwright_lab::{NotesFiles, NotesReport, NotesRun, Variant, grouped, learn_notes};
+use callwright_memory::experience::Settings;
 use callwright_types::Scope;
 use callwright_upstream::{Patience, TextModel};
 

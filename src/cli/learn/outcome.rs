@@ -67,8 +67,8 @@ fn points(score: Option<f64>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_lab::representation::{Confusion, LearningPoint};
     use callwright_lab::ToolScores;
+    use callwright_lab::representation::{Confusion, LearningPoint};
 
     #[test]
     fn the_table_tells_what_changed_and_hides_nothing_of_the_terminal() {

@@ -10,9 +10,9 @@ use crate::cli::errors::{BadLines, VerbResult};
 use crate::cli::procedures_import::{all_procedures, outdated_procedures};
 use crate::cli::progress::ProgressPrinter;
 use crate::cli::setup::{load_config, runtime, with_store};
-use callwright_memory::procedures::{ProcedureStore, StoredProcedure};
-use callwright_memory::learning::{Gathering, GatheringCounts, TurnJudgement};
 use callwright_lab::{LinesRead, each_trace};
+use callwright_memory::learning::{Gathering, GatheringCounts, TurnJudgement};
+use callwright_memory::procedures::{ProcedureStore, StoredProcedure};
 use callwright_store::{FeedbackRow, FeedbackVerdict, MAX_PAGE, Procedures, Revision, Store, Traces};
 use callwright_types::memory::EvidenceKind;
 

@@ -14,7 +14,10 @@ use crate::cli::setup::{all_items, load_config, runtime, threads, with_store};
 use crate::cli::shared_arguments::{EmbeddingArguments, ModelArguments};
 use crate::config::ConfigError;
 use crate::keys::PriceSettings;
-use callwright_lab::representation::{CachingEmbedder, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LearnerModel, LlmProposer, LlmSelector, ModelSettings, Proposer};
+use callwright_lab::representation::{
+    CachingEmbedder, Estimate, ExtractiveProposer, ExtractiveSettings, LearnSettings, LearnerModel, LlmProposer,
+    LlmSelector, ModelSettings, Proposer,
+};
 use callwright_lab::{LearnFiles, LearnInputs, LearnRun, Report, StoredInputs, grouped, learn};
 use callwright_search::embedding::{self, BuildError, Embedder, built_in};
 use callwright_store::MemoryFilter;

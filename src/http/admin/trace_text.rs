@@ -6,11 +6,11 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use callwright_common::text::acts_on_terminal;
-use callwright_wire::{Completion, ModelRequest};
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
 use callwright_types::{
     Call, ChosenBy, Diagnosis, Explanation, OfferNote, OfferReason, PlanNote, Protocol, RepairKind, RepairNote, Trace,
 };
+use callwright_wire::{Completion, ModelRequest};
 
 /// Maximum number of characters shown of a text or a line.
 const MAX_CHARS: usize = 4_000;

@@ -11,10 +11,10 @@ use std::time::Duration;
 use super::settings::Settings;
 use callwright_common::cache::ByteCache;
 use callwright_common::digest::of_parts;
-use callwright_wire::ModelRequest;
 use callwright_types::memory::Recalled;
 use callwright_types::{Lesson, Trace};
 use callwright_upstream::{Patience, TextModel, Upstream};
+use callwright_wire::ModelRequest;
 
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
 pub(crate) use offered_before::{RememberedOffer, RememberedTool};

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use callwright_common::cache::ByteCache;
 use callwright_common::digest::of_parts;
-use callwright_judge::scanner::{CompiledTool, Conversation, PastCall, Reactions, ToolSet};
 use callwright_explain::recognise;
+use callwright_judge::scanner::{CompiledTool, Conversation, PastCall, Reactions, ToolSet};
 use callwright_types::rules::FailureRule;
 
 /// Memory for reactions in bytes: some 5,000 parameters.

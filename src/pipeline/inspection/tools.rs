@@ -9,9 +9,9 @@ use serde_json::Value;
 use url::Url;
 
 use callwright_executor::Permissions;
-use callwright_plan::producers::RequestScores;
 use callwright_memory::representation::{RepresentationError, RepresentationFile, render, shared_id};
 use callwright_openapi::{Operation, Report, Toolset};
+use callwright_plan::producers::RequestScores;
 use callwright_policy::Policy;
 use callwright_types::representation::{Pattern, Representation, SharedRepresentation};
 

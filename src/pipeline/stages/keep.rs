@@ -15,10 +15,10 @@ use crate::pipeline::state::{
 };
 use crate::pipeline::tools::{Offer, Offering};
 use callwright_judge::scanner::CheckedCall;
-use callwright_wire::{AssistantMessage, Choice, KeptPart};
 use callwright_store::{KeptRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::Call;
+use callwright_wire::{AssistantMessage, Choice, KeptPart};
 
 use super::{hand_back, run};
 

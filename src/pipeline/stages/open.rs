@@ -22,13 +22,13 @@ use crate::pipeline::state::{CallStates, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
 use callwright_common::digest::hex;
 use callwright_common::tokens::BYTES_PER_TOKEN;
-use callwright_wire::{ErrorBody, ModelRequest, RequestError, THREAD_UNSUPPORTED};
 use callwright_policy::{KeyFacts, Policy, TurnFacts};
 use callwright_telemetry::labels::KeyResult;
 use callwright_telemetry::{TRACEPARENT, TRACESTATE};
 use callwright_types::rules::{BackgroundRule, Mode, ProceduresMode};
 use callwright_types::{MemoryNote, Protocol, Scope, Trace, ids};
 use callwright_upstream::{Upstream, detach_headers};
+use callwright_wire::{ErrorBody, ModelRequest, RequestError, THREAD_UNSUPPORTED};
 
 /// Header that groups the turns of a conversation.
 const SESSION_HEADER: &str = "x-callwright-session";

@@ -12,9 +12,7 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
 use callwright_common::text::beginning;
-use callwright_memory::experience::{
-    AvailableTool, LessonStore, RecallQuery, Settings, draw, render_lessons, wording,
-};
+use callwright_memory::experience::{AvailableTool, LessonStore, RecallQuery, Settings, draw, render_lessons, wording};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Stage};
 use callwright_types::memory::{ClientTool, Recalled, Wording};

@@ -11,10 +11,10 @@ use crate::pipeline::kept_key::{self, MessageHashes};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Turn, TurnConversation};
 use callwright_judge::feedback;
-use callwright_wire::{KeptPart, MessageView, ModelRequest};
 use callwright_store::KeptRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::Mode;
+use callwright_wire::{KeptPart, MessageView, ModelRequest};
 
 /// Restores the proxy's parts of earlier answers in the request.
 pub(crate) async fn rejoin(pipeline: &Pipeline, turn: &mut Turn, conversation: &mut TurnConversation) {

@@ -14,10 +14,10 @@ use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::kept_key;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{EventProgress, SettledAnswer, Turn};
-use callwright_wire::{ModelRequest, ReasoningPart};
 use callwright_store::KeptRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::Protocol;
+use callwright_wire::{ModelRequest, ReasoningPart};
 
 /// Kind of the keys under which reasoning is stored.
 const KEY: &str = "reasoning";

@@ -9,10 +9,9 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{RanCall, Turn, milliseconds};
 use crate::pipeline::tools::Offering;
 use callwright_executor::{self as executor, CallContext};
+use callwright_explain::FailureKind;
 use callwright_judge::feedback;
 use callwright_judge::scanner::CheckedCall;
-use callwright_explain::FailureKind;
-use callwright_wire::ToolChoice;
 use callwright_openapi::{Operation, Toolset};
 use callwright_telemetry::labels::Stage;
 use callwright_types::outcome::CredentialFault;
@@ -22,6 +21,7 @@ use callwright_types::trace::Execution;
 use callwright_types::{
     ApprovalNote, ApprovalStatus, Explanation, OperationRef, Outcome, Owner, Refusal, RefusalReason,
 };
+use callwright_wire::ToolChoice;
 
 use super::approve::{self, QueuedApproval, refused};
 use super::offer::{find, is_search};

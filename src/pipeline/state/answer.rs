@@ -7,8 +7,8 @@ use http::StatusCode;
 
 use callwright_judge::repair::{JudgedCall, JudgedMessage, Unjudged};
 use callwright_judge::scanner::CheckedCall;
-use callwright_wire::{AssistantMessage, Completion};
 use callwright_types::{Diagnosis, ToolKind, UnjudgedReason, UpstreamFailure, Verdict};
+use callwright_wire::{AssistantMessage, Completion};
 
 use super::turn::Turn;
 use crate::pipeline::dialogue::JudgedSummary;

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use callwright_judge::feedback::{are_too_long, shortened_arguments};
-use callwright_wire::{AssistantMessage, Completion, ModelRequest, ToolChoice};
 use callwright_types::Call;
+use callwright_wire::{AssistantMessage, Completion, ModelRequest, ToolChoice};
 
 use super::kept_calls::KeptCalls;
 use super::turn::Turn;

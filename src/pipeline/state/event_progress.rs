@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 
-use callwright_wire::{Completion, DeltaRun, EventWriter, ReasoningPart, SseEvent};
 use callwright_types::Protocol;
+use callwright_wire::{Completion, DeltaRun, EventWriter, ReasoningPart, SseEvent};
 
 /// The sent and the held events of a turn's stream. The first attempt is forwarded while it arrives. Of later attempts, the
 /// reasoning at their beginning is; everything behind it is held.

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use bytes::{Bytes, BytesMut};
 
-use callwright_wire::{Chunk, ReasoningPart, StreamHead, event_writer};
 use callwright_types::Protocol;
+use callwright_wire::{Chunk, ReasoningPart, StreamHead, event_writer};
 
 use super::event_progress::{EventProgress, EventsAside};
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use callwright_wire::{MessageView, ModelRequest};
 use callwright_types::Call;
+use callwright_wire::{MessageView, ModelRequest};
 
 /// A tool message, and the call that it answers.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use crate::keys::RequestPermit;
-use callwright_wire::{ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::{InFlight, SpanContext, TRACEPARENT};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{TurnAction, TurnActions};
 use callwright_upstream::Upstream;
+use callwright_wire::{ModelRequest, ToolChoice};
 
 use super::record::{TurnRecord, milliseconds};
 use super::run_results::CallStates;

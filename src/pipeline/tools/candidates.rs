@@ -11,12 +11,12 @@ use http::Method;
 use callwright_common::cache::ByteCache;
 use callwright_executor::Permissions;
 use callwright_memory::representation::render;
-use callwright_wire::WrittenTool;
 use callwright_openapi::{Catalog, dialect};
 use callwright_search::retrieval::{RankedTool, ToolQuery};
 use callwright_types::representation::Representation;
 use callwright_types::rules::{ExecuteRule, ExecuteRules, OfferRules, ToolGlobs};
 use callwright_types::{Owner, SchemaDialect, Tool, tool_names};
+use callwright_wire::WrittenTool;
 
 use super::toolset_index::{LiveIndex, ToolListIndex, ToolsetIndex};
 

@@ -6,10 +6,10 @@ use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_judge::repair::rescue::hold::Starts;
 use callwright_judge::scanner::{Relevance, ToolSet, Validators};
 use callwright_plan::when::may_require_key;
-use callwright_wire::{ModelRequest, SentTool, ToolsElsewhere, WrittenTool};
 use callwright_telemetry::Metrics;
 use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{FaultCode, SchemaDialect, Tool};
+use callwright_wire::{ModelRequest, SentTool, ToolsElsewhere, WrittenTool};
 
 use super::candidates::Candidates;
 use super::chosen::ToolAt;

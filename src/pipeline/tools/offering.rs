@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use callwright_wire::{SentTool, ToolsElsewhere, WrittenTool};
 use callwright_types::{OfferNote, OfferReason, OfferedTool, PrefixChange, Tool, ToolKind};
+use callwright_wire::{SentTool, ToolsElsewhere, WrittenTool};
 
 use super::candidates::digest;
 use super::chosen::{ChosenTools, Pick, Pool, Side, ToolAt};

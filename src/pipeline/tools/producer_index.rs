@@ -10,10 +10,10 @@ use std::time::Instant;
 
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_executor::Permissions;
+use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_plan::generation::{PlanTool, Tools};
 use callwright_plan::producers::{CatalogProducers, Edges, Producers, Segment, ToolShape};
 use callwright_plan::when::{Prerequisite, any_names_a_key, requires_key};
-use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_search::embedding::Embedder;
 use callwright_types::rules::{ExecuteRules, ToolGlobs};
 use callwright_types::{OutputField, Tool};

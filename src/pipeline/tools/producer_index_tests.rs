@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::offer::Offer;
 use super::producer_index::{CallableScope, IndexScope, IndexedTools, ProducerIndex};
 use callwright_judge::scanner::Validators;
-use callwright_plan::producers::{Edges, Request};
 use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
+use callwright_plan::producers::{Edges, Request};
 use callwright_types::rules::{ExecuteRule, ExecuteRules, Permission, ToolGlobs};
 use callwright_types::{Owner, Tool, ToolKind};
 

@@ -9,9 +9,9 @@ use super::{Offer, SentToolList};
 use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::{JudgedMessage, Spoken, judge_message};
 use callwright_judge::scanner::{Context, Transcript, Validators};
-use callwright_wire::ModelRequest;
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 use callwright_types::{Call, Message, Protocol};
+use callwright_wire::ModelRequest;
 
 /// Place of a tool in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use super::cycles::ModuleGraph;
 use super::import_breaks;
 use super::sources::{Source, sources};
 
-const SCANNER: &str = "crates/callwright-judge/src/scanner/faults/sample.rs";
+const SCANNER: &str = "crates/callwright-scanner/src/faults/sample.rs";
 
 fn breaks(path: &str, text: &str) -> Vec<String> {
     import_breaks(&Source::new(path, text.to_owned()))
@@ -57,7 +57,7 @@ fn the_line_and_both_parts_are_named() {
 fn allowed_imports_and_own_modules_are_no_break() {
     assert_allowed(SCANNER, "use callwright_types::{Call, Tool};\nuse super::{rules, table::Table};");
     assert_allowed(
-        "crates/callwright-judge/src/scanner/mod.rs",
+        "crates/callwright-scanner/src/mod.rs",
         "mod faults; use self::faults::x; use crate::scanner::faults::y;",
     );
     assert_allowed(

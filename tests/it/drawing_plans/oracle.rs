@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use callwright_plan::generation::Completion;
-use callwright_wire::Role;
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+use callwright_wire::Role;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 

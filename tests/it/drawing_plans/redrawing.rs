@@ -2,9 +2,7 @@
 
 use std::collections::HashSet;
 
-use callwright_plan::generation::{
-    GenerationError, GenerationOutcome, GenerationSettings, PresentPlan, Renewal,
-};
+use callwright_plan::generation::{GenerationError, GenerationOutcome, GenerationSettings, PresentPlan, Renewal};
 use callwright_types::plan::{Argument, Item, Node, Reference, Source};
 use callwright_types::{Message, Plan, Speaker};
 use serde_json::{Value, json};

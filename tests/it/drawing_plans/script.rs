@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
-use callwright_wire::Role;
 use callwright_types::Usage;
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+use callwright_wire::Role;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 

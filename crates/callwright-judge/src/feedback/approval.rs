@@ -29,7 +29,7 @@ mod tests {
     use jiff::Timestamp;
 
     use crate::feedback;
-    use crate::scanner::testing::call;
+    use callwright_scanner::testing::call;
     use callwright_types::{ApprovalNote, ApprovalStatus};
 
     fn told(status: ApprovalStatus, comment: Option<&str>) -> String {

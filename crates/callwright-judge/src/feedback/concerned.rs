@@ -11,8 +11,8 @@ use minijinja::value::Value;
 use serde_json::Value as Json;
 
 use super::quote;
-use crate::scanner::CompiledTool;
 use callwright_common::json::Pointer;
+use callwright_scanner::CompiledTool;
 use callwright_types::Passage;
 
 /// Maximum number of values of a response to search.
@@ -193,7 +193,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scanner::generated::tool_set;
+    use crate::generated::tool_set;
 
     fn names(answer: &str, passages: &[&str]) -> Vec<String> {
         let book = tool_set(&json!({ "type": "object", "required": ["email"], "properties": {

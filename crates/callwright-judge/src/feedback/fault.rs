@@ -7,8 +7,8 @@ use serde_json::Map;
 use super::library::render;
 use super::quote::{MAX_DESCRIBED, one_line};
 use super::shown::{self, ExampleCall};
-use crate::scanner::ToolSet;
 use callwright_common::json::Pointer;
+use callwright_scanner::ToolSet;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
 /// Renders each fault with its own template, whose name is that of the fault code.
@@ -168,8 +168,8 @@ fn regroup(
 #[cfg(test)]
 mod tests {
     use crate::feedback;
-    use crate::scanner::scan;
-    use crate::scanner::testing::{TOOLS, call, refusing, tool_set};
+    use callwright_scanner::scan;
+    use callwright_scanner::testing::{TOOLS, call, refusing, tool_set};
     use callwright_types::rules::ScanRules;
 
     fn told(name: &str, arguments: &str) -> String {

@@ -4,8 +4,8 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::quote;
-use crate::scanner::schema::MAX_DESCRIPTION;
 use callwright_common::text::beginning;
+use callwright_scanner::schema::MAX_DESCRIPTION;
 
 /// A tool that a search found.
 #[derive(Debug, Clone, Copy)]

@@ -34,8 +34,8 @@ pub use observed::ObservedFailure;
 pub use outcome::{FailedOutcome, MAX_TRIED, brief};
 pub use shown::{are_too_long, shortened_arguments};
 
-use crate::scanner::ToolSet;
 use callwright_common::text::beginning;
+use callwright_scanner::ToolSet;
 use callwright_types::trace::Round;
 use callwright_types::{ApprovalNote, Call, Diagnosis};
 

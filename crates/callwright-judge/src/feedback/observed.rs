@@ -6,7 +6,7 @@ use minijinja::value::Value;
 use super::budget::MessageBudget;
 use super::concerned::{concerned, size};
 use super::outcome::{passages, tried};
-use crate::scanner::CompiledTool;
+use callwright_scanner::CompiledTool;
 use callwright_types::{Call, Explanation};
 
 /// Facts to append to a tool message that reports a failure.
@@ -43,7 +43,7 @@ pub(super) fn context(facts: &ObservedFailure<'_>) -> Value {
 #[cfg(test)]
 mod tests {
     use crate::feedback::{self, ObservedFailure};
-    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::{Explanation, Passage};
 
     fn told(passages: &[&str], earlier: &[String], tokens: usize) -> String {

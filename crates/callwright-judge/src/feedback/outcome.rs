@@ -8,8 +8,8 @@ use super::concerned::{concerned, size};
 use super::fault::named;
 use super::record::observation;
 use super::{answer, quote};
-use crate::scanner::CompiledTool;
 use callwright_common::text::excerpt;
+use callwright_scanner::CompiledTool;
 use callwright_types::outcome::CredentialFault;
 use callwright_types::promise::Shortfall;
 use callwright_types::trace::Round;
@@ -227,7 +227,7 @@ fn parameters(facts: &FailedOutcome<'_>) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::feedback;
-    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::RefusalReason;
     use callwright_types::outcome::ApiAnswer;
 

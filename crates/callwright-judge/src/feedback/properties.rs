@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use crate::feedback;
-use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, tool_set, wild_json};
-use crate::scanner::testing::call;
-use crate::scanner::{ToolSet, scan};
+use crate::generated::{call_of, config, misspelt, schema_and_arguments, tool_set, wild_json};
 use callwright_common::json::Pointer;
+use callwright_scanner::testing::call;
+use callwright_scanner::{ToolSet, scan};
 use callwright_types::rules::{Report, ScanRules};
 use callwright_types::{Diagnosis, FaultCode};
 

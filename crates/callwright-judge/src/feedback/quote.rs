@@ -7,8 +7,8 @@ use std::borrow::Cow;
 
 use minijinja::value::Value;
 
-use crate::scanner::schema::MAX_LISTED;
 use callwright_common::text::excerpt;
+use callwright_scanner::schema::MAX_LISTED;
 
 /// Maximum number of characters of a name, value or description quoted within a line.
 pub(super) const MAX_INLINE: usize = 200;

@@ -7,11 +7,11 @@ use minijinja::value::Value;
 use serde_json::json;
 
 use super::{FailedOutcome, ObservedFailure, ToolSummary, approval, fault, found, observed, outcome, record, unread};
-use crate::scanner::{
+use callwright_common::json::Pointer;
+use callwright_scanner::{
     CallFreeAnswer, Context, Expectation, Expectations, PastCall, Relevance, ToolSet, Transcript, Validators,
     scan_answer, scan_in,
 };
-use callwright_common::json::Pointer;
 use callwright_types::outcome::{ApiAnswer, CredentialFault};
 use callwright_types::promise::Shortfall;
 use callwright_types::rules::{Action, FaultActions, ScanRules, UnknownParameters};

@@ -6,9 +6,9 @@ use serde_json::Map;
 
 use super::example::example;
 use super::quote::MAX_INLINE;
-use crate::scanner::CompiledTool;
 use callwright_common::json::Pointer;
 use callwright_common::text::excerpt;
+use callwright_scanner::CompiledTool;
 
 /// Maximum number of bytes of a faulty call's arguments that go back to the model. Every round of feedback sends them
 /// again, and the model has just written them.
@@ -104,7 +104,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scanner::generated::tool_set;
+    use crate::generated::tool_set;
 
     #[test]
     fn long_arguments_are_shortened_and_stay_an_object() {

@@ -5,7 +5,7 @@ use minijinja::value::Value;
 use serde_json::Map;
 
 use super::shown::{self, ExampleCall};
-use crate::scanner::{MAX_NEAREST, ToolSet};
+use callwright_scanner::{MAX_NEAREST, ToolSet};
 use callwright_types::Diagnosis;
 
 /// Returns the template context. The facts of the diagnosis depend on how far the answer could be parsed. All are

@@ -2,8 +2,8 @@
 
 use crate::repair::rescue::Situation;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::Context;
-use crate::scanner::testing::{TOOLS, call, refusing, tool_set};
+use callwright_scanner::Context;
+use callwright_scanner::testing::{TOOLS, call, refusing, tool_set};
 use callwright_types::FaultCode;
 use callwright_types::rules::{Action, Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 

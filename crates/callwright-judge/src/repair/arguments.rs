@@ -80,7 +80,7 @@ fn parse_object(text: &str) -> Option<Map<String, Value>> {
 #[cfg(test)]
 mod tests {
     use crate::repair::testing::{repair, unchanged};
-    use crate::scanner::testing::{TOOLS, call};
+    use callwright_scanner::testing::{TOOLS, call};
     use callwright_types::RepairKind;
 
     fn read(name: &str, text: &str) -> String {

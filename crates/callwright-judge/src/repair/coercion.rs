@@ -7,8 +7,8 @@ use serde_json::{Map, Number, Value};
 
 use super::proposal::RepairProposal;
 use super::rescue::literal::{Literal, constant, whole_json};
-use crate::scanner::{MAX_EXACT, SchemaRule, Violation};
 use callwright_common::json::text_at;
+use callwright_scanner::{MAX_EXACT, SchemaRule, Violation};
 use callwright_types::RepairKind;
 
 /// Proposes the type coercion that the value of `violation` needs. `text` is the text of the arguments.
@@ -140,7 +140,7 @@ mod tests {
 
     use super::*;
     use crate::repair::testing::{repaired, unchanged};
-    use crate::scanner::testing::TOOLS;
+    use callwright_scanner::testing::TOOLS;
 
     #[test]
     fn what_a_value_says_exactly_it_becomes() {

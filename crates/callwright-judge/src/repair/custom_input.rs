@@ -86,7 +86,7 @@ fn begins_object(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::repair::testing::{repair, unchanged};
-    use crate::scanner::testing::call;
+    use callwright_scanner::testing::call;
     use callwright_types::RepairKind;
     use serde_json::json;
 

@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::rescue::Situation;
 use super::{JudgedCall, JudgedMessage, Spoken, Unjudged, judge_message};
-use crate::scanner::testing::{refusing, tool};
-use crate::scanner::{BudgetLimits, Context, JudgementBudget, Settings, ToolSet, Validators};
+use callwright_scanner::testing::{refusing, tool};
+use callwright_scanner::{BudgetLimits, Context, JudgementBudget, Settings, ToolSet, Validators};
 use callwright_types::rules::{Evidence, RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, Similarity, Verdict};
 

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use super::proposal::{RepairJob, RepairedCall};
 use super::{arguments, custom_input, passes, regroup, tool_name};
-use crate::scanner::{Context, Scan, ToolSet, scan_in};
 use callwright_common::json::RawObject;
+use callwright_scanner::{Context, Scan, ToolSet, scan_in};
 use callwright_types::rules::{RepairRules, ScanRules, UnknownParameters};
 use callwright_types::{Call, FaultCode, RepairKind, ToolKind};
 
@@ -101,7 +101,7 @@ fn gives_two_values(arguments: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::FaultCode;
 
     #[test]

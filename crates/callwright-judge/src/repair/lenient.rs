@@ -6,9 +6,9 @@ use std::collections::HashMap;
 
 use crate::repair::rescue::call_names::MAX_WRAPPERS;
 use crate::repair::rescue::literal::{Literal, LiteralReader};
-use crate::scanner::names::{bracket_token, template_token};
-use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::bare;
+use callwright_scanner::names::{bracket_token, template_token};
+use callwright_scanner::{CompiledTool, ToolSet};
 
 /// Tools that guide the parser: the called tool, and the tools offered with it.
 #[derive(Debug, Clone, Copy)]

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::proposal::{RepairJob, RepairProposal};
-use crate::scanner::names::{template_token, without_debris};
-use crate::scanner::{FaultCase, UnknownMember, means_nothing};
 use callwright_common::json::{Edit, Pointer};
+use callwright_scanner::names::{template_token, without_debris};
+use callwright_scanner::{FaultCase, UnknownMember, means_nothing};
 use callwright_types::rules::UnknownParameters;
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
 
@@ -58,7 +58,7 @@ pub(super) fn removal(
 #[cfg(test)]
 mod tests {
     use crate::repair::testing::{repair_under, repaired, unchanged};
-    use crate::scanner::testing::{TOOLS, call};
+    use callwright_scanner::testing::{TOOLS, call};
     use callwright_types::RepairKind;
     use callwright_types::rules::{ScanRules, UnknownParameters};
 

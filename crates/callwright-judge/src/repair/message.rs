@@ -9,8 +9,8 @@ use super::rescue::reading::{Reading, Rescued, Situation};
 use super::rescue::residue::{self, Residue};
 use super::rescue::written::WrittenCall;
 use super::rescue::{rescue, unknown_tool, unsure};
-use crate::scanner::{CheckedCall, CompiledTool, Context, JudgementBudget, Scan, ToolSet, accept_unjudged};
 use callwright_common::json::{RawObject, is_object_text};
+use callwright_scanner::{CheckedCall, CompiledTool, Context, JudgementBudget, Scan, ToolSet, accept_unjudged};
 use callwright_types::rules::{Action, RepairRules, ScanRules, Unsure};
 use callwright_types::{Call, Diagnosis, FaultCode, Repair, RepairKind, ToolKind, Verdict, ids};
 use serde_json::Value;
@@ -434,7 +434,7 @@ fn written_as_text(rescued: &Rescued) -> Diagnosis {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::rules::Evidence;
 
     fn judged(calls: &[Call]) -> JudgedMessage {

@@ -4,7 +4,7 @@ use super::message::{CallJudge, JudgedMessage};
 use super::rescue::decision::Decision;
 use super::rescue::reading::{Rescued, Situation};
 use super::rescue::reasoning::{decide_end, only_reasoning, rescue_end};
-use crate::scanner::{CallFreeAnswer, Context, ToolSet, scan_answer};
+use callwright_scanner::{CallFreeAnswer, Context, ToolSet, scan_answer};
 use callwright_types::rules::{RepairRules, ScanRules, Unsure};
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -86,7 +86,7 @@ fn name_call(diagnosis: &mut Diagnosis, rescued: Option<&Rescued>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, tool_set};
+    use callwright_scanner::testing::{TOOLS, tool_set};
     use callwright_types::rules::{Action, Evidence};
     use callwright_types::{RepairKind, Verdict};
 

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::proposal::{RepairJob, RepairProposal, RepairedCall, parse};
 use super::{coercion, member, swallowed, value};
-use crate::scanner::swallowed::RULE;
-use crate::scanner::{Examination, SchemaRule, Violation};
 use callwright_common::json::{Edit, Pointer, apply};
+use callwright_scanner::swallowed::RULE;
+use callwright_scanner::{Examination, SchemaRule, Violation};
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
 
 /// Maximum number of passes over the arguments. Each pass may reveal new repairs.
@@ -182,7 +182,7 @@ fn is_swallowed(violation: &Violation) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::repair::testing::{repair_with, repaired, unchanged};
-    use crate::scanner::testing::{TOOLS, call};
+    use callwright_scanner::testing::{TOOLS, call};
     use callwright_types::rules::RepairRules;
 
     #[test]

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
+use crate::generated::{call_of, config, misspelt, schema_and_arguments, tool_set, wild_json};
 use crate::repair::{judge, repair_call};
-use crate::scanner::generated::{call_of, config, misspelt, schema_and_arguments, tool_set, wild_json};
-use crate::scanner::{Context, scan};
+use callwright_scanner::{Context, scan};
 use callwright_types::rules::{RepairRules, ScanRules, UnknownParameters};
 
 proptest! {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::scanner::{CompiledTool, Context, Examination, ToolSet};
 use callwright_common::json::{Edit, Pointer};
+use callwright_scanner::{CompiledTool, Context, Examination, ToolSet};
 use callwright_types::rules::{RepairRules, ScanRules};
 use callwright_types::{Call, FaultCode, Repair, RepairKind};
 

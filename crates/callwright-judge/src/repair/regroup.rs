@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::proposal::{RepairJob, RepairedCall, parse};
 use super::{passes, wrapper};
-use crate::scanner::schema::{Openness, ShapeNode};
 use callwright_common::json::{Pointer, RawObject, raw};
+use callwright_scanner::schema::{Openness, ShapeNode};
 use callwright_types::{FaultCode, Repair, RepairKind};
 
 /// Maximum number of regroupings to try.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::proposal::RepairProposal;
-use crate::scanner::{CompiledTool, swallowed};
 use callwright_common::json::Pointer;
+use callwright_scanner::{CompiledTool, swallowed};
 use callwright_types::RepairKind;
 
 /// Proposes the changes that give the first such string its own text, and each parameter in it its value.
@@ -28,7 +28,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use crate::repair::testing::{repaired, unchanged};
-    use crate::scanner::testing::codes;
+    use callwright_scanner::testing::codes;
     use callwright_types::{FaultCode, RepairKind};
 
     const TOOLS: &str = r#"[{"name":"publish","parameters":{"type":"object","properties":{

@@ -1,7 +1,7 @@
 //! Helpers for the unit tests of repair.
 
 use super::proposal::RepairedCall;
-use crate::scanner::testing::{call, tool_set};
+use callwright_scanner::testing::{call, tool_set};
 use callwright_types::rules::{RepairRules, ScanRules};
 use callwright_types::{Call, RepairKind};
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::proposal::RepairedCall;
 use super::rescue::call_in_code;
-use crate::scanner::{CompiledTool, Context, ToolSet};
+use callwright_scanner::{CompiledTool, Context, ToolSet};
 use callwright_types::{Repair, RepairKind};
 
 /// Renames the call to the offered tool, and returns that tool; `None` if it is unknown or the rename is not allowed.
@@ -49,8 +49,8 @@ fn called_in_code<'a>(repaired: &mut RepairedCall, tool_set: &'a ToolSet) -> Opt
 mod tests {
     use crate::repair::judge;
     use crate::repair::testing::{repair, unchanged};
-    use crate::scanner::Context;
-    use crate::scanner::testing::{TOOLS, call, tool_set};
+    use callwright_scanner::Context;
+    use callwright_scanner::testing::{TOOLS, call, tool_set};
     use callwright_types::rules::{RepairRules, ScanRules};
     use callwright_types::{FaultCode, RepairKind};
 

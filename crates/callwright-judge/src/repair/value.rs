@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::coercion::is_null;
 use super::proposal::RepairProposal;
-use crate::scanner::{CompiledTool, SchemaRule, Violation};
 use callwright_common::json::Pointer;
+use callwright_scanner::{CompiledTool, SchemaRule, Violation};
 use callwright_types::RepairKind;
 
 /// Proposes the schema default for the parameter that `violation` reports as missing.
@@ -103,7 +103,7 @@ pub(super) fn date(violation: &Violation, arguments: &Value, tool: &CompiledTool
 #[cfg(test)]
 mod tests {
     use crate::repair::testing::{repaired, unchanged};
-    use crate::scanner::testing::TOOLS;
+    use callwright_scanner::testing::TOOLS;
     use callwright_types::RepairKind;
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::lenient::{self, LenientGuard};
 use super::rescue::call_names::{ARGUMENTS, MAX_WRAPPERS, NAMES, clean};
 use super::rescue::literal::Literal;
-use crate::scanner::names::fold;
+use callwright_scanner::names::fold;
 
 /// Members that contain an argument object, in addition to the usual members of a call.
 const HOLDERS: [&str; 12] = [

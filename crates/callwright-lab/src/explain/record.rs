@@ -10,9 +10,9 @@ use crate::lines::parse_line;
 use crate::questions::MAX_QUOTED;
 use callwright_common::json::raw;
 use callwright_common::text::excerpt;
-use callwright_wire::name_of;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{Explanation, OperationRef, Outcome};
+use callwright_wire::name_of;
 
 /// Used members of a line; others are ignored.
 #[derive(Deserialize)]

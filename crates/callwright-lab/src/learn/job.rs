@@ -9,10 +9,12 @@ use super::report::{REPORT_FILE, Report};
 use super::samples::{KnownTools, Samples, beginning};
 use crate::OfflineError;
 use crate::output::write_whole;
+use crate::representation::LearnedClassifier;
 use crate::tools::{ListedTools, names};
 use callwright_common::progress::ProgressObserver;
-use callwright_memory::representation::{LearnerRun, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, locate_file};
-use crate::representation::{LearnedClassifier};
+use callwright_memory::representation::{
+    LearnerRun, MAX_PATTERNS, Ranking, RepresentationFile, StoredPattern, StoredRepresentation, locate_file,
+};
 use callwright_search::retrieval::ToolText;
 use callwright_types::Evidence;
 use callwright_types::memory::ToolSample;

@@ -11,9 +11,11 @@ use super::report::{Report, ToolScores};
 use super::state::{Inputs, StateFile};
 use super::test::test;
 use crate::OfflineError;
+use crate::representation::{
+    AnswerCache, LearnResult, LearnSettings, Learner, LearnerComponents, LearnerModel, LlmSelector, Proposer,
+};
 use callwright_common::progress::ProgressObserver;
 use callwright_memory::representation::{LearnerRun, Ranking, StoredPattern};
-use crate::representation::{AnswerCache, LearnResult, LearnSettings, Learner, LearnerComponents, LearnerModel, LlmSelector, Proposer};
 use callwright_search::embedding::Embedder;
 use callwright_types::Cost;
 

@@ -9,13 +9,13 @@ use crate::OfflineError;
 use crate::lines::{LinesRead, each_line, parse_line};
 use crate::questions::MAX_QUOTED;
 use crate::replay::reading::{TraceRecord, read};
+use crate::representation::Sample;
 use callwright_common::progress::ProgressObserver;
 use callwright_common::text::{excerpt, nearest};
-use crate::representation::Sample;
-use callwright_wire::RecordedAnswer;
 use callwright_types::memory::ToolSample;
 use callwright_types::trace::Execution;
 use callwright_types::{Protocol, Trace, Verdict};
+use callwright_wire::RecordedAnswer;
 
 /// Samples of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

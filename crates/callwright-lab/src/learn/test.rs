@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashSet};
 use super::job::LearnInputs;
 use super::report::{TestReport, TestScores};
 use crate::OfflineError;
+use crate::representation::Sample;
 use crate::retrieve::tool_index;
-use callwright_memory::representation::{Representations};
-use crate::representation::{Sample};
+use callwright_memory::representation::Representations;
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{ToolIndex, ToolQuery, ToolText};
 

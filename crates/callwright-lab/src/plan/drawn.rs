@@ -17,9 +17,7 @@ use crate::output::OutputWriter;
 use crate::processing::{ProcessedBatch, process_lines};
 use callwright_common::progress::ProgressObserver;
 use callwright_judge::scanner::{self, Validators};
-use callwright_plan::generation::{
-    GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, generate,
-};
+use callwright_plan::generation::{GenerationError, GenerationOutcome, GenerationSettings, PlanInputs, generate};
 use callwright_plan::producers::Edges;
 use callwright_search::embedding::Embedder;
 use callwright_types::plan::Source;

@@ -10,10 +10,10 @@ use crate::judge::Judge;
 use crate::tool_sets::{NO_TOOLS, OfferedToolSet, ToolSetKey};
 use callwright_judge::repair::Spoken;
 use callwright_judge::repair::rescue::Situation;
-use callwright_wire::{Completion, RecordedAnswer};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::trace::Attempt;
 use callwright_types::{Protocol, RepairKind, Trace};
+use callwright_wire::{Completion, RecordedAnswer};
 
 /// Judges the answers again. Returns `None` if the trace lacks the required data: the request with all offered tools,
 /// and the calls with their arguments.

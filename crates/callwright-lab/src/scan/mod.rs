@@ -23,11 +23,11 @@ use callwright_common::parallel::cores;
 use callwright_common::progress::ProgressObserver;
 use callwright_common::text::excerpt;
 use callwright_judge::repair::JudgedMessage;
-use callwright_wire::{RecordedAnswer, name_of};
 use callwright_policy::Policy;
 use callwright_search::embedding::Embedder;
 use callwright_search::retrieval::TextVectors;
 use callwright_types::{FaultCode, RepairKind};
+use callwright_wire::{RecordedAnswer, name_of};
 
 /// Inputs and settings of a run.
 #[derive(Debug)]

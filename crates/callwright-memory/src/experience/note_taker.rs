@@ -12,12 +12,12 @@ use super::prompts::{
 use super::redaction::redacted;
 use super::reflection::{CasePromptData, LessonCase, accepted_reflection};
 use super::wording::{LessonPromptData, accepted_wording};
-use callwright_prompt::CountedModel;
 use callwright_common::text::one_line;
-use callwright_wire::Role;
+use callwright_prompt::CountedModel;
 use callwright_types::memory::Wording;
 use callwright_types::{Cost, Lesson};
 use callwright_upstream::{Answered, TextSource};
+use callwright_wire::Role;
 
 /// Model that learns from questions.
 #[derive(Debug)]

@@ -3,10 +3,9 @@
 use serde_json::Value;
 
 use crate::experience::{LessonCase, PrivateTexts};
-use callwright_wire::RecordedAnswer;
 use callwright_types::trace::{Attempt, Execution};
 use callwright_types::{Call, Lesson, Protocol, Trace};
-
+use callwright_wire::RecordedAnswer;
 
 /// Returns the case of a lesson in a turn. `None` if policy does not record the turn's bodies or permits no reflection,
 /// or if the turn has no such correction.

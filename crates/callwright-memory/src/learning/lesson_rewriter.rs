@@ -146,15 +146,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::experience;
     use callwright_common::json::Pointer;
     use callwright_judge::repair::answers::habits;
-    use crate::experience;
-    use callwright_wire::Role;
     use callwright_store::{self as store, TraceRow};
     use callwright_types::memory::sample_lesson;
     use callwright_types::trace::{Attempt, sample};
     use callwright_types::{Call, Diagnosis, EvidenceKind, FaultCode, MemoryNote, Scope, Trace, Usage};
     use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+    use callwright_wire::Role;
 
     /// Model that answers the first prompt with a text and others with `DONE`, and records them.
     #[derive(Debug)]

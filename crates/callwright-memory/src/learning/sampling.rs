@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use crate::experience::redacted;
-use callwright_wire::RecordedAnswer;
 use callwright_store::{FeedbackRow, FeedbackVerdict};
 use callwright_types::memory::ToolSample;
 use callwright_types::{Diagnosis, Evidence, EvidenceKind, MemoryNote, Protocol, Trace};
+use callwright_wire::RecordedAnswer;
 
 /// Maximum length of a query in characters, equal to the limit of embedding models. Text that users paste after their
 /// question is not part of it.

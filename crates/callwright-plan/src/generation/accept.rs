@@ -13,8 +13,8 @@ use super::grounding::GroundingTexts;
 use super::prompt_data::{kind_of, location, may_have, type_name};
 use crate::keys::{ConversationKeys, KeyArgument};
 use crate::tools::PlanTool;
-use callwright_prompt::parse;
 use callwright_common::text::{excerpt, letters};
+use callwright_prompt::parse;
 use callwright_types::plan::{Argument, Reference, Source};
 
 /// Parses and validates the goals of a selection. `tools` are the allowed names; a plan has room for `at_most` calls.

@@ -8,9 +8,9 @@ use super::converse::{CheckedAnswer, budgeted, converse};
 use super::error::GenerationError;
 use super::prompts::{ConversationData, DATA};
 use super::settings::GenerationSettings;
-use callwright_prompt::{Question, parse};
 use callwright_common::text::beginning;
 use callwright_judge::repair::answers::after_reasoning;
+use callwright_prompt::{Question, parse};
 use callwright_types::{Cost, Message};
 use callwright_upstream::TextSource;
 
@@ -165,9 +165,9 @@ mod tests {
 
     use super::*;
     use callwright_judge::repair::answers::assert_understood;
-    use callwright_wire::Role;
     use callwright_types::{Speaker, Usage};
     use callwright_upstream::{Answered, Exchange, Manner};
+    use callwright_wire::Role;
 
     /// Scripted answers in reverse order.
     #[derive(Debug, Default)]

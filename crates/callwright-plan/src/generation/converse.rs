@@ -5,11 +5,11 @@ use serde::Serialize;
 use super::error::GenerationError;
 use super::prompts::repair;
 use super::settings::GenerationSettings;
-use callwright_prompt::{Budget, BudgetedModel, NoAnswer, Question, RETURNED_CHARS};
 use callwright_common::text::beginning;
-use callwright_wire::Role;
+use callwright_prompt::{Budget, BudgetedModel, NoAnswer, Question, RETURNED_CHARS};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
+use callwright_wire::Role;
 
 /// Maximum number of faults in a repair prompt.
 const MAX_FAULTS: usize = 16;

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::answer::{CompletionAnswer, Selection};
 use super::settings::GenerationSettings;
-use callwright_prompt::Question;
 use callwright_common::text::beginning;
+use callwright_prompt::Question;
 use callwright_types::{Message, Speaker};
 
 /// Part of both prompts: data from third parties may look like an instruction.

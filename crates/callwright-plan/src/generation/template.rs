@@ -18,8 +18,8 @@ use super::prompt_data::prompt_schema;
 use super::prompts::{ConversationData, DATA};
 use crate::keys::{ConversationKeys, KeyArgument, KeySources};
 use crate::tools::PlanTool;
-use callwright_prompt::{Question, parse};
 use callwright_common::text::{beginning, excerpt};
+use callwright_prompt::{Question, parse};
 use callwright_types::Plan;
 use callwright_types::plan::{Argument, Node, Source};
 

@@ -17,9 +17,9 @@ use crate::pipeline::state::{
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
 use callwright_judge::scanner::{CheckedCall, ToolSet};
-use callwright_wire::{Choice, Completion, ErrorBody, ToolChoice};
 use callwright_types::rules::{Mode, OnExhausted};
 use callwright_types::{Call, RepairKind, ToolKind, TurnLimit};
+use callwright_wire::{Choice, Completion, ErrorBody, ToolChoice};
 
 use outcome::{LeftAnswer, ModelAnswer};
 pub(crate) use outcome::{executed, mixed};

@@ -1,9 +1,9 @@
 //! Outcome and actions of a turn, derived from the model's answer and from what left: calls with their ids, and text.
 
 use callwright_judge::scanner::CheckedCall;
-use callwright_wire::Completion;
 use callwright_types::rules::Mode;
 use callwright_types::{RepairKind, RepairNote, TurnActions, TurnOutcome, UnjudgedReason};
+use callwright_wire::Completion;
 
 use crate::pipeline::state::{JudgedAnswer, Turn};
 use crate::pipeline::tools::Offer;

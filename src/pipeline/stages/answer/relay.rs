@@ -7,9 +7,9 @@ use super::outcome::conclude_relayed;
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::stages::open::OVERLOAD_RETRY_SECONDS;
 use crate::pipeline::state::{Relay, Turn};
-use callwright_wire::{ErrorBody, emit, event};
 use callwright_types::Protocol;
 use callwright_upstream::{forbid_retry, is_retry_forbidden};
+use callwright_wire::{ErrorBody, emit, event};
 
 /// Forwards an answer that the proxy does not validate, or reports an upstream failure.
 pub(crate) async fn relay(

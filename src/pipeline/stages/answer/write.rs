@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 use crate::pipeline::answer::{AnswerBody, ClientGone, ResponseSender, TurnAnswer};
 use crate::pipeline::state::{SettledAnswer, Turn};
 use callwright_common::json::RawObject;
-use callwright_wire::{Choice, Chunk, Completion, StreamHead, emit};
 use callwright_types::rules::{Mode, UsageReport};
 use callwright_types::trace::Attempt;
 use callwright_types::{Trace, ids};
+use callwright_wire::{Choice, Chunk, Completion, StreamHead, emit};
 
 /// Writes the settled answer: as one body, or as the remaining events of a stream.
 pub(crate) async fn write(

@@ -10,15 +10,15 @@ use crate::pipeline::answer::{ClientGone, ResponseSender};
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, TurnConversation, UpstreamReply, milliseconds};
 use callwright_common::tokens::BYTES_PER_TOKEN;
-use callwright_wire::{
-    AnswerError, Assembler, Completion, EventRole, ModelRequest, SseError, SseEvent, SseReader, StreamForm, StreamItem,
-    stream_form,
-};
 use callwright_types::rules::Mode;
 use callwright_types::trace::Attempt;
 use callwright_types::{Purpose, UpstreamFailure, UpstreamFailureKind, Usage};
 use callwright_upstream as upstream;
 use callwright_upstream::Again;
+use callwright_wire::{
+    AnswerError, Assembler, Completion, EventRole, ModelRequest, SseError, SseEvent, SseReader, StreamForm, StreamItem,
+    stream_form,
+};
 
 use super::flow::{AttemptRequest, flow};
 use super::forwarding::malformed;

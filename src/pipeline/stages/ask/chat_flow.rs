@@ -5,8 +5,8 @@ use tokio::time::Instant;
 
 use crate::pipeline::stages::answer::compose_begun;
 use crate::pipeline::state::Turn;
-use callwright_wire::{Assembler, Chunk, Completion, ModelRequest, SseEvent, StreamItem, emit};
 use callwright_types::rules::Mode;
+use callwright_wire::{Assembler, Chunk, Completion, ModelRequest, SseEvent, StreamItem, emit};
 
 use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken};
 use super::passed_end::PassedEnd;

@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use crate::pipeline::state::{EventProgress, HeldEvent, SentText, Turn};
 use callwright_judge::repair::rescue::hold::Hold;
-use callwright_wire::{Completion, EventRole, SseEvent, StreamForm};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
+use callwright_wire::{Completion, EventRole, SseEvent, StreamForm};
 
 use super::forwarding::{BrokenStream, Forwarding, HoldSource, broken, malformed};
 use super::texts::StreamHoldRules;

@@ -12,10 +12,10 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{Relay, Turn, UpstreamReply};
 use crate::pipeline::tools::Offer;
 use callwright_judge::repair::rescue::hold::HoldRules;
-use callwright_wire::{Assembler, ModelRequest, SseEvent, SseReader, stream_form};
 use callwright_types::rules::{Evidence, Mode};
 use callwright_types::{Purpose, UpstreamFailure, UpstreamFailureKind};
 use callwright_upstream as upstream;
+use callwright_wire::{Assembler, ModelRequest, SseEvent, SseReader, stream_form};
 
 use super::chat_flow::ChatFlow;
 use super::event_flow::EventFlow;

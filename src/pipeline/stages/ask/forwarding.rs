@@ -6,9 +6,9 @@ use crate::pipeline::answer::ClientGone;
 use crate::pipeline::memory_limit::MemoryFull;
 use crate::pipeline::state::Turn;
 use callwright_judge::repair::rescue::hold::Starts;
-use callwright_wire::{AnswerError, SseError};
 use callwright_telemetry::Metrics;
 use callwright_types::{UpstreamFailure, UpstreamFailureKind};
+use callwright_wire::{AnswerError, SseError};
 
 use super::texts::StreamHoldRules;
 

@@ -8,9 +8,9 @@ use tokio::time::Instant;
 
 use crate::pipeline::state::{HeldText, SentText};
 use callwright_judge::repair::rescue::hold::{Hold, HoldRules, Starts};
-use callwright_wire::{Assembler, Chunk};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::HoldEnd;
+use callwright_wire::{Assembler, Chunk};
 
 /// Maximum number of bytes of sendable text in a chunk that is held with the rest of the chunk. A longer chunk is cut,
 /// so that a client waits for at most a few words more; a shorter one leaves unchanged. A token has about four bytes.

@@ -9,11 +9,11 @@ use crate::pipeline::state::{ChatDraft, Turn};
 use crate::pipeline::tools::Offer;
 use callwright_judge::scanner::CompiledTool;
 use callwright_memory::procedures::{CompletedCall, ProcedureTool, Workflow, draft_of_calls, names_only};
-use callwright_wire::ModelRequest;
 use callwright_openapi::Operation;
 use callwright_types::memory::Backing;
 use callwright_types::trace::Execution;
 use callwright_types::{Call, Owner, ProcedureDraft, Trace};
+use callwright_wire::ModelRequest;
 
 /// Maximum number of calls, the last ones. A longer procedure is not worth repeating.
 const MAX_CALLS: usize = 64;

@@ -11,12 +11,12 @@ use callwright_judge::repair::rescue::Situation;
 use callwright_judge::repair::rescue::decision::Delivery;
 use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, Unjudged, is_call_of_function, judge_message};
 use callwright_judge::scanner::{Context, Conversation, JudgementBudget, Transcript};
-use callwright_wire::{Choice, Completion, ModelRequest, ToolChoice};
 use callwright_policy::Policy;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, UnknownParameters};
 use callwright_types::{Message, Purpose, RepairNote, RequestPart, Similarity};
 use callwright_upstream::ObservedCalls;
+use callwright_wire::{Choice, Completion, ModelRequest, ToolChoice};
 
 use super::secrets;
 

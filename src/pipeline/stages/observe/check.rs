@@ -6,8 +6,8 @@
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::stages::plan::{MeteredModel, StageContext};
 use crate::pipeline::state::{RanCall, Turn, TurnConversation};
-use callwright_judge::feedback;
 use callwright_explain::answer_check::{AnsweredCall, mismatch};
+use callwright_judge::feedback;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, SuccessCheck};
 use callwright_types::{Outcome, Purpose};

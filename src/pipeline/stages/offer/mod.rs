@@ -20,11 +20,11 @@ use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
 use crate::pipeline::tools::{Candidates, ChosenTools, Offer, Offering, Pick, Pool, Side, digest};
-use callwright_wire::{ToolChoice, WrittenTool};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{ClientOffer, Mode};
 use callwright_types::{OfferReason, Tool};
+use callwright_wire::{ToolChoice, WrittenTool};
 
 use choose::ChoiceRules;
 use conversation::OfferConversation;

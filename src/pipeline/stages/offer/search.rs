@@ -10,12 +10,12 @@ use crate::pipeline::state::{Turn, milliseconds};
 use crate::pipeline::tools::{Offering, ToolAt};
 use callwright_judge::feedback::{self, ToolSummary};
 use callwright_judge::scanner::CheckedCall;
-use callwright_wire::WrittenTool;
 use callwright_openapi::dialect;
 use callwright_telemetry::OperationKind;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::trace::Execution;
 use callwright_types::{OfferReason, Outcome, Owner, SchemaDialect, Tool, ToolKind};
+use callwright_wire::WrittenTool;
 
 use super::ranking::{self, RankingQuery, Searches, vectors};
 

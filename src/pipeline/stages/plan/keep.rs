@@ -4,10 +4,10 @@ use crate::pipeline::kept_key::MessageHashes;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{PlanRun, PlanRunState, SettledAnswer, Turn, TurnConversation};
 use callwright_common::digest::of_parts;
-use callwright_wire::MessageView;
 use callwright_store::{PlanRow, StoreError};
 use callwright_telemetry::labels::Stage;
 use callwright_types::ids;
+use callwright_wire::MessageView;
 
 /// Stores a plan that waits for the client: for the results of its calls, or for the user's answer to a question.
 /// Without a store, the next turn continues without the plan.

@@ -9,10 +9,10 @@ use tokio_util::sync::CancellationToken;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{ChatDraft, Turn, milliseconds};
 use crate::pipeline::tools::Offering;
-use callwright_wire::Role;
 use callwright_types::trace::Attempt;
 use callwright_types::{Cost, Message, Purpose, Usage};
 use callwright_upstream::{Exchange, Manner, TextModel, TextSource, Upstream};
+use callwright_wire::Role;
 
 /// A model for requests of a turn, limited by the turn's time and cancelled when the client disconnects.
 #[derive(Debug)]

@@ -24,11 +24,11 @@ use crate::pipeline::state::{JudgedAnswer, PlanRun, Turn, TurnConversation};
 use crate::pipeline::tools::{Offering, PlanContext};
 use callwright_plan::generation::Tools;
 use callwright_plan::when::{needs_plan, unsupplied_keys};
-use callwright_wire::{Completion, ModelRequest, ToolChoice};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{Mode, PlanMode, ProceduresMode};
 use callwright_types::{Message, PlanResult, Purpose};
+use callwright_wire::{Completion, ModelRequest, ToolChoice};
 
 use drawing::{PlanReason, PlanSketch};
 use past::Past;

@@ -11,15 +11,15 @@ use crate::pipeline::state::{ChatDraft, Turn};
 use crate::pipeline::tools::PlanContext;
 use callwright_common::digest::of_parts;
 use callwright_memory::experience::{Settings, draw};
-use callwright_plan::generation::Tools;
 use callwright_memory::procedures::workflow::{Budget, OutlineRequest, ProcedureLookup, note, outline};
 use callwright_memory::procedures::{ProcedureQuery, template};
-use callwright_wire::ModelRequest;
+use callwright_plan::generation::Tools;
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::{MemoryKind, Stage};
 use callwright_types::memory::{Fingerprint, Recalled};
 use callwright_types::rules::{Mode, ProceduresMode};
 use callwright_types::{Owner, Procedure, Purpose, Scope, UsageCounter};
+use callwright_wire::ModelRequest;
 
 use super::metered::{MeteredModel, StageContext};
 

@@ -8,10 +8,10 @@ use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{PlanRun, Turn, WaitingPlan, value_of};
 use callwright_plan::generation::{GenerationError, Renewal};
 use callwright_plan::progress::{ProgressStep, SeenCall};
-use callwright_wire::MessageView;
 use callwright_store::PlanRow;
 use callwright_telemetry::labels::Stage;
 use callwright_types::{DeviationKind, Plan, PlanDeviation, PlanResult, ids};
+use callwright_wire::MessageView;
 
 use super::drawing::{renew, result_of};
 use super::keep::{ended, question_key};

@@ -9,8 +9,8 @@ use crate::pipeline::tools::Offer;
 use callwright_common::json::raw;
 use callwright_judge::feedback;
 use callwright_plan::progress::ProgressStep;
-use callwright_wire::{Completion, ToolChoice};
 use callwright_types::{Call, PlanResult, Purpose, Usage};
+use callwright_wire::{Completion, ToolChoice};
 
 use super::choosing::{self, ItemChoice};
 use super::drawing::mend;

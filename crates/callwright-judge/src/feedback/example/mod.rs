@@ -6,7 +6,7 @@ mod text;
 
 use serde_json::{Map, Value};
 
-use crate::scanner::{CompiledTool, type_names};
+use callwright_scanner::{CompiledTool, type_names};
 use effective::effective;
 
 /// Maximum number of values per example.
@@ -173,7 +173,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::scanner::generated::{config, schema_and_arguments, tool_set, wild_json};
+    use crate::generated::{config, schema_and_arguments, tool_set, wild_json};
 
     fn example_of(properties: &Value, required: &[&str]) -> Option<Value> {
         let book = tool_set(&json!({ "type": "object", "properties": properties, "required": required }));

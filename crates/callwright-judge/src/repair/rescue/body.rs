@@ -2,7 +2,7 @@
 
 use super::call_names::ARGUMENTS;
 use super::{Literal, LiteralReader, WrittenCall, accepts, clean, element, offered, python, tag};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 /// Parses calls up to one of the markers `closes`, which is consumed, or to the end of the text. `None` on any other
 /// content.

@@ -1,8 +1,8 @@
 //! Names in written calls: of the members of a call, of its tool and of its arguments.
 
 use super::literal::Literal;
-use crate::scanner::names::{CONTENT_TYPES, without_number, without_scope};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::names::{CONTENT_TYPES, without_number, without_scope};
+use callwright_scanner::{CompiledTool, ToolSet};
 use callwright_types::tool_names::without_id_scope;
 
 /// Maximum number of bytes of the name of a tool or of an argument. Providers allow a tool 64.

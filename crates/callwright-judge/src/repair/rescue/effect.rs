@@ -1,7 +1,7 @@
 //! Classifies tools as reading or changing.
 
 use super::decision::Effect;
-use crate::scanner::names::words;
+use callwright_scanner::names::words;
 use callwright_types::Tool;
 
 /// Verbs at the start of the names of tools that only read.

@@ -6,8 +6,8 @@ use super::{
     Breaks, Literal, LiteralReader, MAX_NAME, TagKind, Taken, Within, WrittenCall, body, call_names, clean, constant,
     extent, has_only_parameters, offered, tag,
 };
-use crate::scanner::{CompiledTool, ToolSet, type_names};
 use callwright_common::text::beginning_bytes;
+use callwright_scanner::{CompiledTool, ToolSet, type_names};
 
 /// Names of elements that are a call.
 const CALLS: [&str; 7] = ["invoke", "function", "tool", "tool_call", "call", "tool_use", "use_mcp_tool"];

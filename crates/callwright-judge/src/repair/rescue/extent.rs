@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::{Literal, LiteralReader, TagKind, tag};
-use crate::scanner::CompiledTool;
+use callwright_scanner::CompiledTool;
 
 /// Line breaks next to the tags of an argument that belong to the layout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

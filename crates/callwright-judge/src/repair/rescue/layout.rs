@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::notations::{MarkerStrength, Notation, NotationMark};
 use super::{FENCE, LiteralReader, WrittenCall, markers, notations, offered, shape, statement};
-use crate::scanner::{JudgementBudget, ToolSet};
+use callwright_scanner::{JudgementBudget, ToolSet};
 
 /// A part of a text.
 #[derive(Debug)]

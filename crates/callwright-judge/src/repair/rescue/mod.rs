@@ -41,11 +41,11 @@ mod tests;
 mod verdict;
 pub(crate) mod written;
 
-use crate::scanner::ToolSet;
 use body::FENCE;
 use call_names::{
     MAX_HEAD, MAX_NAME, MAX_WRAPPERS, accepts, clean, has_only_parameters, has_required, in_header, offered,
 };
+use callwright_scanner::ToolSet;
 use callwright_types::Diagnosis;
 use callwright_types::rules::{Evidence, Expressions};
 use extent::{Breaks, Taken, Within};

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::scanner::{MAX_DESCRIPTION, ToolSet};
 use callwright_common::text::excerpt;
+use callwright_scanner::{MAX_DESCRIPTION, ToolSet};
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Reason why no call can be recovered.

@@ -5,8 +5,8 @@ use super::{
     Breaks, Literal, LiteralReader, MAX_NAME, TagKind, Taken, Within, WrittenCall, element, extent, offered, python,
     tag,
 };
-use crate::scanner::ToolSet;
 use callwright_common::text::beginning_bytes;
+use callwright_scanner::ToolSet;
 
 const KEY: &str = "arg_key";
 const VALUE: &str = "arg_value";

@@ -2,7 +2,7 @@
 
 use super::element::typed;
 use super::{Literal, LiteralReader, MAX_HEAD, WrittenCall, offered, python};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::{CompiledTool, ToolSet};
 
 /// Whether such a call may begin with `rest`.
 pub(super) fn may_begin(rest: &str, tool_set: &ToolSet) -> bool {

@@ -1,7 +1,7 @@
 //! Parses calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
 
 use super::{Literal, LiteralReader, MAX_NAME, Nesting, WrittenCall, clean, offered, shape};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 /// Maximum depth of lists and wrapper functions around a call.
 pub(super) const MAX_DEPTH: usize = 4;

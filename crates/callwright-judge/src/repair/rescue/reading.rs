@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use super::decision::{Case, Delivery, Doubt, Effect, Form, Surroundings};
 use super::{effect, repetition};
-use crate::scanner::names::words;
-use crate::scanner::{Conversation, JudgementBudget, ToolSet};
+use callwright_scanner::names::words;
+use callwright_scanner::{Conversation, JudgementBudget, ToolSet};
 use callwright_types::rules::{Evidence, Expressions};
 use callwright_types::{Call, Diagnosis};
 

@@ -7,7 +7,7 @@ use super::decision::{Case, Decision, Effect, Form, Surroundings, decide};
 use super::markers::{CHANNELS, REASONING};
 use super::verdict::{calls, is_reserved, presents};
 use super::{CallBlock, LayoutPiece, Rescued, Situation, layout};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
 /// Returns the reasoning of a text that contains nothing else, without its markers. If there are several blocks,
@@ -141,8 +141,8 @@ fn without_closing_mark(reasoning: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::Transcript;
-    use crate::scanner::testing::{TOOLS, tool_set};
+    use callwright_scanner::Transcript;
+    use callwright_scanner::testing::{TOOLS, tool_set};
 
     #[test]
     fn a_text_that_is_only_reasoning_is_told_from_an_answer() {

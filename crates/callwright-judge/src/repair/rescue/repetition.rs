@@ -13,9 +13,9 @@ use super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS};
 use super::decision::{Doubt, Effect};
 use super::folding::{Decoding, Folded, Gap};
 use super::layout::MAX_CALLS;
-use crate::scanner::names::without_namespace;
-use crate::scanner::{Conversation, JudgementBudget};
 use callwright_common::json::scalar_text;
+use callwright_scanner::names::without_namespace;
+use callwright_scanner::{Conversation, JudgementBudget};
 use callwright_types::{Call, RequestPart, TextAuthor};
 
 /// Maximum number of values of a call that are searched for.

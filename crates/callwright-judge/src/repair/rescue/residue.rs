@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::notations::residue_marks::{self, MAX_ROUNDS, MarkRun};
 use super::verdict::left;
 use super::{CallBlock, LayoutPiece, TagKind, WrittenCall, layout, tag};
-use crate::scanner::{JudgementBudget, ToolSet};
+use callwright_scanner::{JudgementBudget, ToolSet};
 
 /// Text beside native calls without what was left of them.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS};
 use super::{Literal, Nesting, WrittenCall, accepts, clean, offered, python};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::{CompiledTool, ToolSet};
 
 /// Maximum depth of nested objects that are searched for calls.
 const MAX_DEPTH: usize = 6;

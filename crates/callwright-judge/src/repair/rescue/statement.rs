@@ -1,7 +1,7 @@
 //! Parses calls without markers, and determines where they may begin and which text may follow them.
 
 use super::{Literal, LiteralReader, WrittenCall, body, clean, has_only_parameters, offered, plain, python};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 /// A position in a line where a statement may begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

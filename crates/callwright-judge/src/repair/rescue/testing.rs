@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{Reading, Situation, rescue};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
 /// Tools with plain, dotted, hyphenated and namespaced names, with and without nested parameters.
@@ -21,7 +21,7 @@ pub(super) const TOOLS: &str = r#"[
   {"name": "ping", "parameters": {"type": "object", "properties": {}}}
 ]"#;
 
-static TOOL_SET: LazyLock<ToolSet> = LazyLock::new(|| crate::scanner::testing::tool_set(TOOLS));
+static TOOL_SET: LazyLock<ToolSet> = LazyLock::new(|| callwright_scanner::testing::tool_set(TOOLS));
 
 pub(super) fn tools() -> &'static ToolSet {
     &TOOL_SET

@@ -7,7 +7,7 @@ use super::decision::{Form, Surroundings};
 use super::layout::Fence;
 use super::no_call::{NoCallReason, diagnose};
 use super::{CallBlock, Layout, LayoutPiece, Reading, Rescued, Situation, UnresolvedCall, program, prose};
-use crate::scanner::{JudgementBudget, ToolSet};
+use callwright_scanner::{JudgementBudget, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, Diagnosis, ids};
 

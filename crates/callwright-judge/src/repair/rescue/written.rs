@@ -3,8 +3,8 @@
 use indexmap::IndexMap;
 
 use super::{Literal, LiteralReader, MAX_WRAPPERS, has_only_parameters, offered};
-use crate::scanner::{CompiledTool, ToolSet};
 use callwright_common::json::Pointer;
+use callwright_scanner::{CompiledTool, ToolSet};
 use callwright_types::rules::Expressions;
 
 /// A call as it was written.

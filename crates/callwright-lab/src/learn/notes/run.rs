@@ -14,13 +14,13 @@ use crate::OfflineError;
 use crate::input::STANDARD_STREAM;
 use crate::learn::state::{Inputs, StateFile};
 use crate::output::refuse_input;
+use crate::representation::{AnswerCache, CachingModel};
 use callwright_common::progress::{ProgressObserver, StepLength};
 use callwright_memory::experience::prompts::PromptNote;
 use callwright_memory::experience::{
     LessonStore, NoteTaker, RecallQuery, Settings, StoredLesson, TrainingResult, is_right, learn as learn_draft,
 };
 use callwright_memory::{LearnOutcome, MemoryChange};
-use crate::representation::{AnswerCache, CachingModel};
 use callwright_types::memory::{Author, Backing};
 use callwright_types::{Cost, Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
 use callwright_upstream::TextSource;

@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use super::ModelSettings;
 use super::answer::{ProposedPattern, parse_list};
-use callwright_memory::representation::limits;
 use callwright_common::text::one_line;
+use callwright_memory::representation::limits;
 use callwright_types::representation::Pattern;
 use unicode_segmentation::UnicodeSegmentation;
 

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use callwright_prompt::MAX_BYTES;
 use callwright_judge::repair::answers::{AnswerShape, read_value};
+use callwright_prompt::MAX_BYTES;
 
 /// Pattern as written by a model.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -70,8 +70,8 @@ fn kind(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use callwright_prompt::MAX_BYTES;
     use callwright_judge::repair::answers::assert_understood;
+    use callwright_prompt::MAX_BYTES;
 
     const ONE: &str = r#"[{"description": "a", "cases": ["b", "c"], "why": 1}]"#;
 

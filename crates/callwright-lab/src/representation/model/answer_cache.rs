@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use callwright_common::digest::{add_part, hex};
-use callwright_wire::Role;
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+use callwright_wire::Role;
 
 /// Answers by the digest of the request. Failed and refused requests are repeated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

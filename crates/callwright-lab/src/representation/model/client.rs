@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use super::answer_cache::CachingModel;
 use super::prompts::repair;
-use callwright_prompt::{CountedModel, Question, RETURNED_CHARS, refusal};
 use callwright_common::text::beginning;
-use callwright_wire::Role;
+use callwright_prompt::{CountedModel, Question, RETURNED_CHARS, refusal};
 use callwright_types::Cost;
 use callwright_upstream::{Answered, Patience, TextModel, Upstream};
+use callwright_wire::Role;
 
 /// Model of an upstream with its answers and the accumulated cost. Equal requests are sent once.
 #[derive(Debug)]

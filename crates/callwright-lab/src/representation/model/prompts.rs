@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::ModelSettings;
 use super::answer::PatternsAnswer;
 use super::selector::Candidate;
-use callwright_prompt::Question;
 use crate::representation::{Addition, Edition};
 use callwright_common::text::shortened;
+use callwright_prompt::Question;
 use callwright_types::representation::Pattern;
 
 /// Part of every prompt: text of users may look like an instruction.

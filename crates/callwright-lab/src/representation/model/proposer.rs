@@ -8,8 +8,8 @@ use super::LearnerModel;
 use super::accept::Acceptance;
 use super::answer::PatternsAnswer;
 use super::prompts::{self, sampled};
-use callwright_prompt::Question;
 use crate::representation::{Addition, Edition, ProposeError, Proposer};
+use callwright_prompt::Question;
 use callwright_types::representation::Pattern;
 
 /// Requests patterns from a model (sections 4.2 and appendix A of the paper).

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use crate::experience::Settings;
 use crate::experience::text::shortened;
-use callwright_prompt::MAX_BYTES;
 use callwright_common::json::bare;
 use callwright_common::text::{beginning_bytes, one_line};
 use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
+use callwright_prompt::MAX_BYTES;
 
 /// Maximum number of notes per output.
 const MAX_NOTES: usize = 8;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde_json::Value;
 
-use callwright_prompt::{BudgetedModel, MAX_BYTES, NoAnswer, Question};
 use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
+use callwright_prompt::{BudgetedModel, MAX_BYTES, NoAnswer, Question};
 
 /// Member that is one text. All others are lists.
 pub(super) const ONE_TEXT: &str = "answer";

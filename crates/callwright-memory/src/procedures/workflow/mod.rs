@@ -18,9 +18,9 @@ pub use lookup::{ProcedureLookup, ToolOutputs};
 pub use prompts::OutlineRequest;
 
 use super::Settings;
-use callwright_prompt::{BudgetedModel, NoAnswer, Question};
 use answers::ONE_TEXT;
 use callwright_common::text::{beginning, one_line};
+use callwright_prompt::{BudgetedModel, NoAnswer, Question};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use lookup::{FittingProcedures, RetrievedProcedures};

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::{Budget, Outline, OutlineRequest, ProcedureLookup, outline};
 use crate::procedures::testing::{procedure, stored};
 use crate::procedures::{ProcedureStore, Settings};
-use callwright_wire::Role;
 use callwright_types::{OutputField, Scope};
 use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+use callwright_wire::Role;
 
 /// Model that answers each kind of request and records the prompts.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 
 use crate::repair::rescue::call_names::{ARGUMENTS, NAMES};
 use crate::repair::rescue::{Literal, LiteralReader, WrittenCall, body, clean, element, offered, python};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::{CompiledTool, ToolSet};
 
 const CLOSES: [&str; 2] = ["[/TOOL_CALL]", "[/tool_call]"];
 

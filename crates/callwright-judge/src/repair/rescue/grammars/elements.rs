@@ -1,7 +1,7 @@
 //! Parses elements: calls, and those that begin with the tool's name.
 
 use crate::repair::rescue::{LiteralReader, TagKind, WrittenCall, element, extent, tag};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 /// Parses `<invoke name="f"><parameter name="a">1</parameter></invoke>`, the elements of Claude, DeepSeek 3.2 and MiniMax
 /// with any wrapper, and `<use_mcp_tool>` of coding agents. Also parses `<function=name>{...}</function>` of Llama and

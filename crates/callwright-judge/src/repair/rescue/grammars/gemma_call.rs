@@ -2,7 +2,7 @@
 //! around strings, and calls without markers (malformed calls of Gemini).
 
 use crate::repair::rescue::{Literal, LiteralReader, MAX_DEPTH, WrittenCall, body, element, offered, python};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::{CompiledTool, ToolSet};
 
 const CLOSES: [&str; 2] = ["<end_function_call>", "<tool_call|>"];
 const CALL: &str = "call:";

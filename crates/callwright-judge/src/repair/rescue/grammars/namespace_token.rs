@@ -3,7 +3,7 @@
 //! are elements named `item`.
 
 use crate::repair::rescue::{Literal, LiteralReader, MAX_DEPTH, WrittenCall, body, clean, element};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 const TOKEN: &str = "]<]minimax[>[";
 const OPEN: &str = "]<]minimax[>[<tool_call>";

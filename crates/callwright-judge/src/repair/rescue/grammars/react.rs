@@ -2,7 +2,7 @@
 //! `✿FUNCTION✿` with `✿ARGS✿` (Qwen-Agent).
 
 use crate::repair::rescue::{LiteralReader, WrittenCall, body, python};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 const INPUTS: [&str; 9] = [
     "Action Input:", "Action input:", "**Action Input:**", "**Action Input**:", "Action Input :", "✿ARGS✿:", "✿ARGS✿",

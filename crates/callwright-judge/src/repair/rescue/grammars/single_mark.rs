@@ -3,8 +3,8 @@
 use crate::repair::rescue::{
     Breaks, LiteralReader, MAX_HEAD, WrittenCall, body, element, extent, in_header, offered, python, shape,
 };
-use crate::scanner::ToolSet;
-use crate::scanner::names::CONTENT_TYPES;
+use callwright_scanner::ToolSet;
+use callwright_scanner::names::CONTENT_TYPES;
 
 /// Parses `[TOOL_CALLS] [{...}]`, `[TOOL_CALLS]name[ARGS]{...}` of Mistral's later tokenizers, and `[TOOL_REQUEST]` of
 /// LM Studio.

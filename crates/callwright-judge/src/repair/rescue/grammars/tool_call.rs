@@ -7,7 +7,7 @@ use crate::repair::rescue::tag::Tag;
 use crate::repair::rescue::{
     LiteralReader, MAX_WRAPPERS, TagKind, WrittenCall, body, element, offered, pairs, plain, tag,
 };
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 /// Namespace of the template that writes arguments verbatim between their tags, in elements like those of Qwen.
 const INLINE: &str = "seed:";

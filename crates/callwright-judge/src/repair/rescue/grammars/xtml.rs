@@ -2,7 +2,7 @@
 //! `<|open|>argument key="a" type="string"<|sep|>text<|close|>argument<|sep|>` for each argument, of Kimi K3.
 
 use crate::repair::rescue::{Literal, LiteralReader, WrittenCall, body, element};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 const TOOLS: &str = "<|open|>tools<|sep|>";
 const TOOLS_END: &str = "<|close|>tools<|sep|>";

@@ -25,8 +25,8 @@ use super::body::FENCE;
 use super::notations::residue_marks;
 use super::notations::{MarkerStrength, NotationMark};
 use super::tag::MAX_TAG;
-use crate::scanner::ToolSet;
 use callwright_common::text::beginning_bytes;
+use callwright_scanner::ToolSet;
 use callwright_types::rules::Evidence;
 
 /// Beginnings of the calls of the offered tools. Created once for a list of tools.

@@ -1,8 +1,8 @@
 //! Words with which a call may begin, matched by prefix while they are being received.
 
 use super::super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS};
-use crate::scanner::ToolSet;
-use crate::scanner::names::{fold, partly_qualified, without_namespace};
+use callwright_scanner::ToolSet;
+use callwright_scanner::names::{fold, partly_qualified, without_namespace};
 use callwright_types::tool_names::{after_any_scope, may_become_scope};
 
 /// Folded names of the offered tools.
@@ -83,7 +83,7 @@ pub(super) fn may_become_member(start: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::testing::{TOOLS, tool_set};
+    use callwright_scanner::testing::{TOOLS, tool_set};
 
     #[test]
     fn names_are_known_in_any_writing_from_their_first_letter_on() {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::repair::rescue::{Reading, Situation, rescue};
-use crate::scanner::testing::{TOOLS, tool_set};
+use callwright_scanner::testing::{TOOLS, tool_set};
 
 static STARTS: LazyLock<Starts> = LazyLock::new(|| Starts::of(&tool_set(TOOLS)));
 

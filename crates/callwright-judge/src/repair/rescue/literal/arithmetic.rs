@@ -1,7 +1,7 @@
 //! Evaluates arithmetic on numbers with the semantics of Python: `0.05/12` represents exactly one number.
 
 use super::number;
-use crate::scanner::MAX_EXACT;
+use callwright_scanner::MAX_EXACT;
 
 /// Maximum number of signs, operators and parentheses in an expression.
 const MAX_STEPS: usize = 64;

@@ -3,7 +3,7 @@
 use super::super::element::{skip_end_tags, typed};
 use super::Notation;
 use crate::repair::rescue::{Literal, LiteralReader, WrittenCall, body, element, in_header, offered, python};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::{CompiledTool, ToolSet};
 
 /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.
 type ReadCalls = fn(&mut LiteralReader<'_>, &ToolSet) -> Option<Vec<WrittenCall>>;

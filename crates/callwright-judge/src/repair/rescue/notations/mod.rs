@@ -15,7 +15,7 @@ pub(super) use table::NOTATIONS;
 
 use super::markers::{CHANNELS, INVENTED_RESULTS, MESSAGES, REASONING};
 use super::{LiteralReader, TagKind, WrittenCall, element, offered, tag};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 
 /// One notation of the table.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use proptest::test_runner::RngSeed;
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::testing::tools;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::{Context, Transcript};
+use callwright_scanner::{Context, Transcript};
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 
 const CASES: u32 = 10_000;

@@ -9,7 +9,7 @@ use crate::repair::rescue::decision::Delivery;
 use crate::repair::rescue::testing::{read, tools};
 use crate::repair::rescue::{Reading, Situation};
 use crate::repair::{Spoken, judge_message};
-use crate::scanner::Context;
+use callwright_scanner::Context;
 use callwright_types::Verdict;
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::repair::rescue::Situation;
 use crate::repair::rescue::decision::Delivery;
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::{Context, Conversation, ToolSet, Transcript, Validators};
+use callwright_scanner::{Context, Conversation, ToolSet, Transcript, Validators};
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 use callwright_types::{Message, Protocol, RequestPart};
 

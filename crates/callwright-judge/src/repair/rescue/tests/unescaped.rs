@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::repair::rescue::{Reading, Situation, rescue};
 use crate::repair::{JudgedMessage, Spoken, judge_message};
-use crate::scanner::testing::{call, tool_set};
-use crate::scanner::{Context, ToolSet};
+use callwright_scanner::testing::{call, tool_set};
+use callwright_scanner::{Context, ToolSet};
 use callwright_types::rules::{Evidence, RepairRules, ScanRules};
 use callwright_types::{RepairKind, Verdict};
 

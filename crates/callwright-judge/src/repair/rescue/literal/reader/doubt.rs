@@ -5,7 +5,7 @@ use crate::repair::rescue::literal::unescaped::{
     self, Effort, UnescapedCriteria, UnescapedGuard, UnescapedKind, UnescapedOutcome,
 };
 use crate::repair::rescue::{Literal, LiteralReader, offered};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::{CompiledTool, ToolSet};
 
 impl<'a> LiteralReader<'a> {
     /// Uses the names of these tools and their parameters to find the end of strings that contain unescaped quotes.

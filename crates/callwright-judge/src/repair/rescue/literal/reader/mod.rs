@@ -12,7 +12,7 @@ use super::string::ScannedString;
 use super::unescaped::{Effort, UnescapedGuard, UnescapedOutcome};
 use super::{expression, number, string};
 use crate::repair::rescue::{Literal, MAX_WRAPPERS, constant};
-use crate::scanner::ToolSet;
+use callwright_scanner::ToolSet;
 use stray::StrayEnds;
 
 /// Maximum depth of nested brackets, which many JSON parsers also use.

@@ -15,7 +15,7 @@ use super::reader::{MAX_DEPTH, closing, fuel_for};
 use super::{number, string};
 use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, WRAPPERS};
 use crate::repair::rescue::{Literal, MAX_NAME, constant, has_required};
-use crate::scanner::{CompiledTool, ToolSet};
+use callwright_scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
 use thread::{FrameRole, NextElement, Thread};
 

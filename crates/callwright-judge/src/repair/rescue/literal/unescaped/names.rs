@@ -6,8 +6,8 @@ use std::rc::Rc;
 use super::UnescapedSearch;
 use super::thread::{Frame, FrameRole, NextElement, Thread, name_at};
 use crate::repair::rescue::call_names::{ARGUMENTS, MAX_NAME, NAMES, NEUTRAL, WRAPPERS, clean, offered};
-use crate::scanner::CompiledTool;
-use crate::scanner::schema::member_names;
+use callwright_scanner::CompiledTool;
+use callwright_scanner::schema::member_names;
 
 impl<'a> UnescapedSearch<'a, '_> {
     /// Returns the role of a bracket within another one.

@@ -1,7 +1,7 @@
 //! One possible reading of a text, with its open brackets.
 
 use crate::repair::rescue::{Literal, MAX_NAME};
-use crate::scanner::CompiledTool;
+use callwright_scanner::CompiledTool;
 
 /// Role of the members of an object.
 #[derive(Debug, Clone, Copy)]
