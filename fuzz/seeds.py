@@ -125,7 +125,7 @@ def rescue_seeds() -> list[bytes]:
 
 
 def scan_seeds() -> list[bytes]:
-    folders = ("crates/callwright-judge/src/scanner", "crates/callwright-judge/src/repair", "crates/callwright-judge/src/feedback", "crates/callwright-openapi/src", "tests")
+    folders = ("crates/callwright-scanner/src", "crates/callwright-judge/src/repair", "crates/callwright-judge/src/feedback", "crates/callwright-openapi/src", "tests")
     texts = literals(*folders) + macros(*folders)
     values = [value for value in map(as_json, texts) if value is not None]
     schemas = {json.dumps(schema): None for value in values for schema in schemas_in(value)}

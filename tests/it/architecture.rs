@@ -25,19 +25,16 @@ type Parts = &'static [(&'static str, &'static [&'static str])];
 
 /// Crates with parts.
 const PARTS: &[(&str, Parts)] = &[
-    ("callwright-judge", &[("scanner", &[]), ("repair", &["scanner"]), ("feedback", &["scanner"])]),
+    ("callwright-judge", &[("repair", &[]), ("feedback", &[])]),
     ("callwright-search", &[("embedding", &[]), ("retrieval", &["embedding"])]),
     (
-        "callwright-knowledge",
+        "callwright-memory",
         &[
-            ("prompt", &[]),
             ("memory", &[]),
-            ("answer_check", &["prompt"]),
-            ("explain", &[]),
-            ("planner", &["prompt"]),
-            ("experience", &["memory", "prompt"]),
-            ("procedures", &["memory", "prompt"]),
-            ("representation", &["prompt"]),
+            ("experience", &["memory"]),
+            ("procedures", &["memory"]),
+            ("representation", &[]),
+            ("learning", &["experience", "memory", "procedures"]),
         ],
     ),
     (
@@ -58,6 +55,7 @@ const PARTS: &[(&str, Parts)] = &[
 /// Libraries that only some parts of a crate may use.
 const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright", "axum", &["http"]),
+    ("callwright", "callwright_lab", &["cli", "http"]),
     ("callwright", "clap", &["cli"]),
     ("callwright", "reqwest", &["cli", "webhook"]),
     ("callwright", "ring", &["keys", "webhook"]),
@@ -66,10 +64,10 @@ const LIBRARIES: &[(&str, &str, &[&str])] = &[
     ("callwright", "toml", &["config"]),
     ("callwright", "x509_cert", &["http"]),
     ("callwright-common", "html5gum", &["html"]),
-    ("callwright-judge", "jsonschema", &["scanner"]),
     ("callwright-judge", "minijinja", &["feedback"]),
-    ("callwright-knowledge", "csv", &["explain"]),
-    ("callwright-knowledge", "pulldown_cmark", &["explain", "procedures"]),
+    ("callwright-explain", "csv", &["documents"]),
+    ("callwright-explain", "pulldown_cmark", &["documents"]),
+    ("callwright-memory", "pulldown_cmark", &["procedures"]),
     ("callwright-search", "fastembed", &["embedding"]),
     ("callwright-search", "ort", &["embedding"]),
     ("callwright-search", "pulp", &["embedding"]),
@@ -172,7 +170,7 @@ fn only_config_reads_the_environment() {
 }
 
 #[test]
-fn only_openai_spells_the_wire_format() {
+fn only_the_wire_crate_spells_the_wire_format() {
     let mut found = Vec::new();
     let imitates = |source: &Source| WIRE_IMITATIONS.iter().any(|folder| source.path.starts_with(folder));
     for source in
@@ -181,7 +179,7 @@ fn only_openai_spells_the_wire_format() {
         let spelled = source.scan.literals.iter().filter(|literal| WIRE_NAMES.contains(&literal.text.as_str()));
         found.extend(spelled.map(|literal| format!("{}: {}", source.at(literal.line), literal.text)));
     }
-    assert_none(found, "names of the wire format outside `openai`");
+    assert_none(found, "names of the wire format outside `callwright-wire`");
 }
 
 #[test]

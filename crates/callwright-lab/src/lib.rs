@@ -1,5 +1,5 @@
 //! Offline processing of files: judges recorded answers, replays recorded traces, explains recorded failures, ranks
-//! tools for recorded requests.
+//! tools for recorded requests; learns representations.
 //!
 //! Owns JSON Lines (reading, writing, compression, order, bounds) and the computations of the offline commands. Must
 //! not print or parse arguments, which the command line does. Must not judge by itself: it uses `repair`, `scanner`,

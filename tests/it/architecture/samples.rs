@@ -4,7 +4,7 @@ use super::cycles::ModuleGraph;
 use super::import_breaks;
 use super::sources::{Source, sources};
 
-const SCANNER: &str = "crates/callwright-scanner/src/faults/sample.rs";
+const EMBEDDING: &str = "crates/callwright-search/src/embedding/sample.rs";
 
 fn breaks(path: &str, text: &str) -> Vec<String> {
     import_breaks(&Source::new(path, text.to_owned()))
@@ -26,23 +26,23 @@ fn assert_allowed(path: &str, text: &str) {
 #[test]
 fn an_import_against_the_table_is_found_in_every_way_to_write_it() {
     for text in [
-        "use crate::repair::Spoken;",
-        "use crate::repair;",
+        "use crate::retrieval::Spoken;",
+        "use crate::retrieval;",
         "use crate::{feedback::ToolSummary, repair::Spoken};",
         "use crate::{scanner, repair};",
         "use super::super::super::repair::Spoken;",
-        "pub(crate) fn f() { crate::repair::judge() }",
-        "fn f() { vec![crate::repair::judge()] }",
-        "fn f(x: &dyn crate::repair::Judge) {}",
-        "fn f() -> Vec<crate::repair::Spoken> {}",
+        "pub(crate) fn f() { crate::retrieval::judge() }",
+        "fn f() { vec![crate::retrieval::judge()] }",
+        "fn f(x: &dyn crate::retrieval::Judge) {}",
+        "fn f() -> Vec<crate::retrieval::Spoken> {}",
         "mod inner { use super::super::super::super::repair::Spoken; }",
-        "macro_rules! m { () => { $crate::repair::judge() } }",
-        "#[derive(crate::repair::Row)] struct S;",
-        "use crate::r#repair::Spoken;",
-        "#[cfg(not(test))] use crate::repair::Spoken;",
+        "macro_rules! m { () => { $crate::retrieval::judge() } }",
+        "#[derive(crate::retrieval::Row)] struct S;",
+        "use crate::r#retrieval::Spoken;",
+        "#[cfg(not(test))] use crate::retrieval::Spoken;",
     ] {
-        let found = breaks(SCANNER, text);
-        let at = format!("{SCANNER}:1: `scanner` may not import ");
+        let found = breaks(EMBEDDING, text);
+        let at = format!("{EMBEDDING}:1: `embedding` may not import ");
         assert!(!found.is_empty() && found.iter().all(|found| found.starts_with(&at)), "{text}\nfound {found:?}");
     }
 }
@@ -55,14 +55,14 @@ fn the_line_and_both_parts_are_named() {
 
 #[test]
 fn allowed_imports_and_own_modules_are_no_break() {
-    assert_allowed(SCANNER, "use callwright_types::{Call, Tool};\nuse super::{rules, table::Table};");
+    assert_allowed(EMBEDDING, "use callwright_types::{Call, Tool};\nuse super::{rules, table::Table};");
     assert_allowed(
-        "crates/callwright-scanner/src/mod.rs",
-        "mod faults; use self::faults::x; use crate::scanner::faults::y;",
+        "crates/callwright-search/src/embedding/mod.rs",
+        "mod faults; use self::faults::x; use crate::embedding::faults::y;",
     );
     assert_allowed(
-        "crates/callwright-judge/src/repair/mod.rs",
-        "use super::scanner::Toolset; use crate::scanner::Call;",
+        "crates/callwright-search/src/retrieval/mod.rs",
+        "use super::embedding::Toolset; use crate::embedding::Call;",
     );
     assert_allowed(
         "crates/callwright-executor/src/sample.rs",
@@ -80,23 +80,23 @@ fn libraries_and_visibility_are_no_imports_of_parts() {
 #[test]
 fn comments_and_strings_are_no_code() {
     assert_allowed(
-        SCANNER,
-        "//! [`crate::repair::Spoken`]\n/// See [`crate::repair`].\nfn f() { /* crate::repair::x */ g(\"crate::repair::x\", r#\"crate::repair\"#) }",
+        EMBEDDING,
+        "//! [`crate::retrieval::Spoken`]\n/// See [`crate::retrieval`].\nfn f() { /* crate::retrieval::x */ g(\"crate::retrieval::x\", r#\"crate::retrieval\"#) }",
     );
 }
 
 #[test]
 fn test_code_is_free() {
     assert_allowed(
-        SCANNER,
-        "#[cfg(test)]\nmod tests { use crate::repair::Spoken; }\n#[cfg(test)] use crate::repair::Spoken;\n\
-         #[cfg(test)]\n#[allow(dead_code)]\nfn f() -> crate::repair::Spoken { todo() }",
+        EMBEDDING,
+        "#[cfg(test)]\nmod tests { use crate::retrieval::Spoken; }\n#[cfg(test)] use crate::retrieval::Spoken;\n\
+         #[cfg(test)]\n#[allow(dead_code)]\nfn f() -> crate::retrieval::Spoken { todo() }",
     );
     assert_found(
-        SCANNER,
-        "#[cfg(test)]\nmod tests { use crate::repair::Spoken; }\nuse crate::repair::Spoken;",
+        EMBEDDING,
+        "#[cfg(test)]\nmod tests { use crate::retrieval::Spoken; }\nuse crate::retrieval::Spoken;",
         3,
-        "`scanner` may not import `repair`",
+        "`embedding` may not import `retrieval`",
     );
 }
 

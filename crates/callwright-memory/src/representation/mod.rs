@@ -1,6 +1,6 @@
-//! Learned tool descriptions: their files, their rendering for models, and the files' watch.
+//! Learned tool descriptions: their files and their rendering for models.
 //!
-//! Owns representation files, rendering and learning ("Large Language Models Can Learn Representation in Natural
+//! Owns representation files, their watch and rendering ("Large Language Models Can Learn Representation in Natural
 //! Language", 2024). Must not depend on catalogs, turns or the internals of tool ranking.
 
 mod file;
