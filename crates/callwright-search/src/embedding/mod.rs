@@ -8,6 +8,10 @@ mod build;
 mod cache;
 mod embedder;
 mod endpoint;
+#[cfg(feature = "local-embedding")]
+mod local;
+#[cfg(not(feature = "local-embedding"))]
+#[path = "no_local.rs"]
 mod local;
 mod quantised;
 mod settings;
