@@ -49,7 +49,7 @@ pub(super) fn run(arguments: HealthArguments) -> VerbResult {
     let identity = client_certificate.as_deref().zip(client_key.as_deref());
     // A status request discloses nothing, so that any certificate of the proxy will do.
     let client = operator::http_client(identity, None, PATIENCE)?;
-    match runtime()?.block_on(client.get(&url).send()) {
+    match runtime()?.block_on(async { client.get(&url).send().await }) {
         Ok(answer) if answer.status() == StatusCode::OK => {
             outln!("{url}: OK");
             Ok(())

@@ -138,7 +138,7 @@ fn lines_and_tools_that_cannot_be_used_are_named_and_left_out() {
         "tools.jsonl:4: there is no `id`",
         "tools.jsonl:5: there are no `tools`",
         "tools.jsonl:6: the line is not a toolset",
-        "tools.jsonl:7: the line is not a toolset",
+        "tools.jsonl:7: the line is not valid JSON",
         "standard input:3: there is no `id`",
         "standard input:4: there is no `query`",
         "standard input:5: there is no `toolset`",

@@ -98,7 +98,7 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
         "tools.jsonl:5: the tool `empty` is already defined in line 4",
         "tools.jsonl:6: there is no `name`",
         "tools.jsonl:7: the line is not a tool",
-        "tools.jsonl:8: the line is not a tool",
+        "tools.jsonl:8: the line is not valid JSON",
         "standard input:2: the line is not a query",
         "standard input:3: there is no `query`",
         "standard input:4: the line is not UTF-8",

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
     /// The store is switched off (`[store] url` is empty).
-    #[error("there is no store: `[store] url` is empty")]
+    #[error("there is no store: `store.url` is empty; set one, such as \"sqlite:callwright.sqlite3\"")]
     Off,
     /// The store does not work at present; the same request may succeed later.
     #[error("the store is unavailable: {0}")]

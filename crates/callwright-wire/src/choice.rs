@@ -37,7 +37,7 @@ pub struct Choice {
     received_finish_reason: Option<String>,
     edited: bool,
     form: &'static dyn AnswerForm,
-    /// How an answer that is a list of parts ends, if that was changed.
+    /// Changed end of an answer that is a list of parts.
     finish: Option<Finish>,
 }
 

@@ -23,7 +23,7 @@ pub(super) enum TagKind {
     Parameter,
     /// Contains the tool's name.
     Name,
-    /// Has the name of an offered tool. Only a notation has this kind, because a tag alone does not show it.
+    /// Name of an offered tool. Only a notation has this kind, because a tag alone does not show it.
     Tool,
 }
 
