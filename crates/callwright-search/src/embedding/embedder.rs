@@ -77,6 +77,7 @@ impl BuildError {
     }
 
     /// A file or folder of a model.
+    #[cfg(feature = "local-embedding")]
     pub(super) fn file(file: impl AsRef<Path>, reason: impl fmt::Display) -> Self {
         Self::Unusable(format!("{}: {reason}", file.as_ref().display()))
     }
