@@ -1,7 +1,6 @@
 //! The interface of embedding models.
 
 use std::fmt;
-use std::path::Path;
 
 use futures_util::future::BoxFuture;
 
@@ -78,7 +77,7 @@ impl BuildError {
 
     /// A file or folder of a model.
     #[cfg(feature = "local-embedding")]
-    pub(super) fn file(file: impl AsRef<Path>, reason: impl fmt::Display) -> Self {
+    pub(super) fn file(file: impl AsRef<std::path::Path>, reason: impl fmt::Display) -> Self {
         Self::Unusable(format!("{}: {reason}", file.as_ref().display()))
     }
 
