@@ -1,7 +1,9 @@
 //! Parses the content between the markers of a notation: calls as data, as code, or as elements.
 
-use super::call_names::ARGUMENTS;
-use super::{Literal, LiteralReader, WrittenCall, accepts, clean, element, offered, python, tag};
+use super::call_names::{ARGUMENTS, accepts, clean, offered};
+use super::literal::{Literal, LiteralReader};
+use super::written::WrittenCall;
+use super::{element, python, tag};
 use callwright_scanner::ToolSet;
 
 /// Parses calls up to one of the markers `closes`, which is consumed, or to the end of the text. `None` on any other

@@ -1,11 +1,11 @@
 //! Parses calls as XML-like elements: `<invoke name="f"><parameter name="a">1</parameter></invoke>` and its variants.
 
-use super::extent::inner_text;
-use super::tag::Tag;
-use super::{
-    Breaks, Literal, LiteralReader, MAX_NAME, TagKind, Taken, Within, WrittenCall, body, call_names, clean, constant,
-    extent, has_only_parameters, offered, tag,
-};
+use super::body;
+use super::call_names::{self, MAX_NAME, clean, has_only_parameters, offered};
+use super::extent::{self, Breaks, Taken, Within, inner_text};
+use super::literal::{Literal, LiteralReader, constant};
+use super::tag::{self, Tag, TagKind};
+use super::written::WrittenCall;
 use callwright_common::text::beginning_bytes;
 use callwright_scanner::{CompiledTool, ToolSet, type_names};
 

@@ -6,7 +6,8 @@
 
 use std::borrow::Cow;
 
-use super::{Literal, LiteralReader, TagKind, tag};
+use super::literal::{Literal, LiteralReader};
+use super::tag::{self, TagKind};
 use callwright_scanner::CompiledTool;
 
 /// Line breaks next to the tags of an argument that belong to the layout.

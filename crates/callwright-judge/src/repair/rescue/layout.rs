@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
-use super::notations::{MarkerStrength, Notation, NotationMark};
-use super::{FENCE, LiteralReader, WrittenCall, markers, notations, offered, shape, statement};
+use super::body::FENCE;
+use super::call_names::offered;
+use super::literal::LiteralReader;
+use super::notations::{self, MarkerStrength, Notation, NotationMark};
+use super::written::WrittenCall;
+use super::{markers, shape, statement};
 use callwright_scanner::{JudgementBudget, ToolSet};
 
 /// A part of a text.

@@ -41,21 +41,13 @@ mod tests;
 mod verdict;
 pub(crate) mod written;
 
-use body::FENCE;
-use call_names::{
-    MAX_HEAD, MAX_NAME, MAX_WRAPPERS, accepts, clean, has_only_parameters, has_required, in_header, offered,
-};
 use callwright_scanner::ToolSet;
 use callwright_types::Diagnosis;
 use callwright_types::rules::{Evidence, Expressions};
-use extent::{Breaks, Taken, Within};
-use layout::{CallBlock, Layout, LayoutPiece};
-use literal::{Literal, LiteralReader, MAX_DEPTH, Nesting, constant};
+use literal::LiteralReader;
 use no_call::NoCallReason;
 pub(crate) use no_call::unknown_tool;
 pub use reading::{Reading, Rescued, Situation};
-use tag::TagKind;
-use written::{UnresolvedCall, WrittenCall};
 
 /// Parses the single call in `code`, such as `print(default_api.f(x=1))`. Returns the name of its tool and the text of
 /// its arguments.

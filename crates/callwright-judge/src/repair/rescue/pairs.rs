@@ -1,10 +1,12 @@
 //! Parses `name <arg_key>a</arg_key> <arg_value>1</arg_value>` of GLM, LongCat and Hunyuan, with missing, doubled or
 //! confused tags.
 
-use super::{
-    Breaks, Literal, LiteralReader, MAX_NAME, TagKind, Taken, Within, WrittenCall, element, extent, offered, python,
-    tag,
-};
+use super::call_names::{MAX_NAME, offered};
+use super::extent::{self, Breaks, Taken, Within};
+use super::literal::{Literal, LiteralReader};
+use super::tag::{self, TagKind};
+use super::written::WrittenCall;
+use super::{element, python};
 use callwright_common::text::beginning_bytes;
 use callwright_scanner::ToolSet;
 

@@ -1,7 +1,10 @@
 //! Parses calls without brackets on one line: `name a="1" b="2"` in shell syntax, and `name/a>1`.
 
+use super::call_names::{MAX_HEAD, offered};
 use super::element::typed;
-use super::{Literal, LiteralReader, MAX_HEAD, WrittenCall, offered, python};
+use super::literal::{Literal, LiteralReader};
+use super::python;
+use super::written::WrittenCall;
 use callwright_scanner::{CompiledTool, ToolSet};
 
 /// Whether such a call may begin with `rest`.

@@ -1,6 +1,9 @@
 //! Parses calls as code: `name(a=1, b="x")`, alone, in lists, as strings, and wrapped in `print(...)`.
 
-use super::{Literal, LiteralReader, MAX_NAME, Nesting, WrittenCall, clean, offered, shape};
+use super::call_names::{MAX_NAME, clean, offered};
+use super::literal::{Literal, LiteralReader, Nesting};
+use super::shape;
+use super::written::WrittenCall;
 use callwright_scanner::ToolSet;
 
 /// Maximum depth of lists and wrapper functions around a call.

@@ -4,9 +4,10 @@
 //! of the reasoning becomes the answer only if there is no other answer.
 
 use super::decision::{Case, Decision, Effect, Form, Surroundings, decide};
+use super::layout::{self, CallBlock, LayoutPiece};
 use super::markers::{CHANNELS, REASONING};
+use super::reading::{Rescued, Situation};
 use super::verdict::{calls, is_reserved, presents};
-use super::{CallBlock, LayoutPiece, Rescued, Situation, layout};
 use callwright_scanner::ToolSet;
 use callwright_types::rules::Evidence;
 

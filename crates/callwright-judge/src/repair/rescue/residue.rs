@@ -6,9 +6,11 @@
 
 use std::ops::Range;
 
+use super::layout::{self, CallBlock, LayoutPiece};
 use super::notations::residue_marks::{self, MAX_ROUNDS, MarkRun};
+use super::tag::{self, TagKind};
 use super::verdict::left;
-use super::{CallBlock, LayoutPiece, TagKind, WrittenCall, layout, tag};
+use super::written::WrittenCall;
 use callwright_scanner::{JudgementBudget, ToolSet};
 
 /// Text beside native calls without what was left of them.

@@ -1,7 +1,9 @@
 //! Parses calls as data: the objects and lists in which models write calls.
 
-use super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS};
-use super::{Literal, Nesting, WrittenCall, accepts, clean, offered, python};
+use super::call_names::{ARGUMENTS, NAMES, NEUTRAL, WRAPPERS, accepts, clean, offered};
+use super::literal::{Literal, Nesting};
+use super::python;
+use super::written::WrittenCall;
 use callwright_scanner::{CompiledTool, ToolSet};
 
 /// Maximum depth of nested objects that are searched for calls.

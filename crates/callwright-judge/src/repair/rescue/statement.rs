@@ -1,6 +1,9 @@
 //! Parses calls without markers, and determines where they may begin and which text may follow them.
 
-use super::{Literal, LiteralReader, WrittenCall, body, clean, has_only_parameters, offered, plain, python};
+use super::call_names::{clean, has_only_parameters, offered};
+use super::literal::{Literal, LiteralReader};
+use super::written::WrittenCall;
+use super::{body, plain, python};
 use callwright_scanner::ToolSet;
 
 /// A position in a line where a statement may begin.

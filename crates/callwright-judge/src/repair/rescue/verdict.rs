@@ -4,9 +4,11 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::decision::{Form, Surroundings};
-use super::layout::Fence;
+use super::layout::{CallBlock, Fence, Layout, LayoutPiece};
 use super::no_call::{NoCallReason, diagnose};
-use super::{CallBlock, Layout, LayoutPiece, Reading, Rescued, Situation, UnresolvedCall, program, prose};
+use super::reading::{Reading, Rescued, Situation};
+use super::written::UnresolvedCall;
+use super::{program, prose};
 use callwright_scanner::{JudgementBudget, ToolSet};
 use callwright_types::rules::Evidence;
 use callwright_types::{Call, Diagnosis, ids};

@@ -2,7 +2,8 @@
 
 use indexmap::IndexMap;
 
-use super::{Literal, LiteralReader, MAX_WRAPPERS, has_only_parameters, offered};
+use super::call_names::{MAX_WRAPPERS, has_only_parameters, offered};
+use super::literal::{Literal, LiteralReader};
 use callwright_common::json::Pointer;
 use callwright_scanner::{CompiledTool, ToolSet};
 use callwright_types::rules::Expressions;

@@ -1,8 +1,10 @@
 //! Parses `{tool => "f", args => {--a "1" --b 2}}`, a hash in the syntax of Ruby and Perl, alone or between
 //! `[TOOL_CALL]` and `[/TOOL_CALL]`.
 
-use crate::repair::rescue::call_names::{ARGUMENTS, NAMES};
-use crate::repair::rescue::{Literal, LiteralReader, WrittenCall, body, clean, element, offered, python};
+use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, clean, offered};
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element, python};
 use callwright_scanner::{CompiledTool, ToolSet};
 
 const CLOSES: [&str; 2] = ["[/TOOL_CALL]", "[/tool_call]"];

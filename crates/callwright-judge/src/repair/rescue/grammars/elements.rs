@@ -1,6 +1,9 @@
 //! Parses elements: calls, and those that begin with the tool's name.
 
-use crate::repair::rescue::{LiteralReader, TagKind, WrittenCall, element, extent, tag};
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::tag::{self, TagKind};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{element, extent};
 use callwright_scanner::ToolSet;
 
 /// Parses `<invoke name="f"><parameter name="a">1</parameter></invoke>`, the elements of Claude, DeepSeek 3.2 and MiniMax

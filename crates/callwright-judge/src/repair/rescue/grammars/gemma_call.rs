@@ -1,7 +1,10 @@
 //! Parses `call:name{a:<escape>text<escape>,b:1}` between markers (FunctionGemma), the variant of Gemma 4 with `<|"|>`
 //! around strings, and calls without markers (malformed calls of Gemini).
 
-use crate::repair::rescue::{Literal, LiteralReader, MAX_DEPTH, WrittenCall, body, element, offered, python};
+use crate::repair::rescue::call_names::offered;
+use crate::repair::rescue::literal::{Literal, LiteralReader, MAX_DEPTH};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element, python};
 use callwright_scanner::{CompiledTool, ToolSet};
 
 const CLOSES: [&str; 2] = ["<end_function_call>", "<tool_call|>"];

@@ -2,7 +2,10 @@
 //! `]<]minimax[>[<invoke name="f">]<]minimax[>[<a>1]<]minimax[>[</a>` of MiniMax M3. Objects are nested elements, lists
 //! are elements named `item`.
 
-use crate::repair::rescue::{Literal, LiteralReader, MAX_DEPTH, WrittenCall, body, clean, element};
+use crate::repair::rescue::call_names::clean;
+use crate::repair::rescue::literal::{Literal, LiteralReader, MAX_DEPTH};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element};
 use callwright_scanner::ToolSet;
 
 const TOKEN: &str = "]<]minimax[>[";

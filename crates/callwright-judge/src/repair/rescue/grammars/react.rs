@@ -1,7 +1,9 @@
 //! Parses `Action: name` with `Action Input: {...}` (ReAct), `Action:` with a list of JSON calls (Command R), and
 //! `✿FUNCTION✿` with `✿ARGS✿` (Qwen-Agent).
 
-use crate::repair::rescue::{LiteralReader, WrittenCall, body, python};
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, python};
 use callwright_scanner::ToolSet;
 
 const INPUTS: [&str; 9] = [

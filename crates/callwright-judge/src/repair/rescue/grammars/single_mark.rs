@@ -1,8 +1,10 @@
 //! Readers of notations with one mark before a call.
 
-use crate::repair::rescue::{
-    Breaks, LiteralReader, MAX_HEAD, WrittenCall, body, element, extent, in_header, offered, python, shape,
-};
+use crate::repair::rescue::call_names::{MAX_HEAD, in_header, offered};
+use crate::repair::rescue::extent::{self, Breaks};
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element, python, shape};
 use callwright_scanner::ToolSet;
 use callwright_scanner::names::CONTENT_TYPES;
 

@@ -3,10 +3,11 @@
 //! The chat templates of Hermes, Qwen, GLM, Granite (`<function_call>`), Nemotron (`<TOOLCALL>`), Jamba and Olmo use
 //! this notation.
 
-use crate::repair::rescue::tag::Tag;
-use crate::repair::rescue::{
-    LiteralReader, MAX_WRAPPERS, TagKind, WrittenCall, body, element, offered, pairs, plain, tag,
-};
+use crate::repair::rescue::call_names::{MAX_WRAPPERS, offered};
+use crate::repair::rescue::literal::LiteralReader;
+use crate::repair::rescue::tag::{self, Tag, TagKind};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element, pairs, plain};
 use callwright_scanner::ToolSet;
 
 /// Namespace of the template that writes arguments verbatim between their tags, in elements like those of Qwen.

@@ -1,7 +1,9 @@
 //! Parses `<|open|>call tool="name" index="1"<|sep|>` with one
 //! `<|open|>argument key="a" type="string"<|sep|>text<|close|>argument<|sep|>` for each argument, of Kimi K3.
 
-use crate::repair::rescue::{Literal, LiteralReader, WrittenCall, body, element};
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, element};
 use callwright_scanner::ToolSet;
 
 const TOOLS: &str = "<|open|>tools<|sep|>";

@@ -3,9 +3,9 @@
 use std::sync::LazyLock;
 
 use super::super::markers::REASONING;
-use super::super::notations::NotationMark;
+use super::super::notations::{self, NotationMark};
+use super::super::tag;
 use super::names::FoldedToolNames;
-use crate::repair::rescue::{notations, tag};
 
 /// The markers of all notations and of reasoning. JSON is held by its shape instead.
 static MARKS: LazyLock<Vec<(&str, NotationMark)>> = LazyLock::new(|| {

@@ -1,7 +1,6 @@
 //! Parses expressions that are not literals: finds their extent, and evaluates plain arithmetic.
 
 use super::arithmetic;
-use super::reader::closing;
 use super::value::{Literal, without_escapes};
 
 /// Returns the number that an expression evaluates to, or else its source text; `None` if it is no expression.
@@ -76,6 +75,16 @@ fn bracket(text: &str) -> Option<&str> {
         at += 1 + extent(inner.get(at + 1..)?)?;
     }
     (inner.as_bytes().get(at) == Some(&close)).then(|| inner.get(at + 1..)).flatten()
+}
+
+/// Returns the bracket that closes an opening one.
+pub(super) fn closing(open: u8) -> Option<u8> {
+    match open {
+        b'(' => Some(b')'),
+        b'[' => Some(b']'),
+        b'{' => Some(b'}'),
+        _ => None,
+    }
 }
 
 /// Returns the number of bytes up to the end of the expression: a comma, a closing bracket or the end of its line.

@@ -1,8 +1,11 @@
 //! Forms of notations, and the parsers of those that markers alone describe.
 
-use super::super::element::{skip_end_tags, typed};
 use super::Notation;
-use crate::repair::rescue::{Literal, LiteralReader, WrittenCall, body, element, in_header, offered, python};
+use crate::repair::rescue::call_names::{in_header, offered};
+use crate::repair::rescue::element::{self, skip_end_tags, typed};
+use crate::repair::rescue::literal::{Literal, LiteralReader};
+use crate::repair::rescue::written::WrittenCall;
+use crate::repair::rescue::{body, python};
 use callwright_scanner::{CompiledTool, ToolSet};
 
 /// Parses the calls at the reader's position. On success, the reader is positioned after the last closing marker.

@@ -13,8 +13,12 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use form::Form;
 pub(super) use table::NOTATIONS;
 
+use super::call_names::offered;
+use super::element;
+use super::literal::LiteralReader;
 use super::markers::{CHANNELS, INVENTED_RESULTS, MESSAGES, REASONING};
-use super::{LiteralReader, TagKind, WrittenCall, element, offered, tag};
+use super::tag::{self, TagKind};
+use super::written::WrittenCall;
 use callwright_scanner::ToolSet;
 
 /// One notation of the table.

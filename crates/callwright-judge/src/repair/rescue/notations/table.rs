@@ -7,7 +7,8 @@ use super::{MarkerStrength, Notation};
 use crate::repair::rescue::grammars::{
     arrow_hash, elements, gemma_call, namespace_token, react, single_mark, tool_call, xtml,
 };
-use crate::repair::rescue::{TagKind, body, element};
+use crate::repair::rescue::tag::TagKind;
+use crate::repair::rescue::{body, element};
 
 /// Tokens of chat templates that belong to no call.
 #[rustfmt::skip]

@@ -1,10 +1,11 @@
 //! Handles values that the strict parser cannot complete, because a string in them may contain unescaped quotes.
 
-use super::CallCheck;
+use super::{CallCheck, LiteralReader};
+use crate::repair::rescue::call_names::offered;
 use crate::repair::rescue::literal::unescaped::{
     self, Effort, UnescapedCriteria, UnescapedGuard, UnescapedKind, UnescapedOutcome,
 };
-use crate::repair::rescue::{Literal, LiteralReader, offered};
+use crate::repair::rescue::literal::value::Literal;
 use callwright_scanner::{CompiledTool, ToolSet};
 
 impl<'a> LiteralReader<'a> {

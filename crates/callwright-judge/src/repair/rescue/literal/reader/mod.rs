@@ -10,8 +10,9 @@ use std::rc::Rc;
 
 use super::string::ScannedString;
 use super::unescaped::{Effort, UnescapedGuard, UnescapedOutcome};
+use super::value::{Literal, constant};
 use super::{expression, number, string};
-use crate::repair::rescue::{Literal, MAX_WRAPPERS, constant};
+use crate::repair::rescue::call_names::MAX_WRAPPERS;
 use callwright_scanner::ToolSet;
 use stray::StrayEnds;
 
@@ -30,16 +31,6 @@ const LEAST_FUEL: usize = 16_384;
 /// Returns the work allowed for a text.
 pub(super) fn fuel_for(text: &str) -> usize {
     LEAST_FUEL.saturating_add(text.len().saturating_mul(FUEL_PER_BYTE))
-}
-
-/// Returns the bracket that closes an opening one.
-pub(super) fn closing(open: u8) -> Option<u8> {
-    match open {
-        b'(' => Some(b')'),
-        b'[' => Some(b']'),
-        b'{' => Some(b'}'),
-        _ => None,
-    }
 }
 
 /// Parses values of a text from a position. Every method advances only on success, or if the fuel is spent.

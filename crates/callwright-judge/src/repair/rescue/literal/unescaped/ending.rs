@@ -2,8 +2,8 @@
 
 use super::thread::{Thread, name_at};
 use super::{UnescapedKind, UnescapedReading, UnescapedSearch};
-use crate::repair::rescue::call_names::{NAMES, WRAPPERS};
-use crate::repair::rescue::{Literal, MAX_NAME, accepts, clean, offered};
+use crate::repair::rescue::call_names::{MAX_NAME, NAMES, WRAPPERS, accepts, clean, offered};
+use crate::repair::rescue::literal::value::Literal;
 
 /// Classification of the text after a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

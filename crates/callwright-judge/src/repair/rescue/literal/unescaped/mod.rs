@@ -11,10 +11,11 @@ mod thread;
 use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::reader::{MAX_DEPTH, closing, fuel_for};
+use super::expression::closing;
+use super::reader::{MAX_DEPTH, fuel_for};
+use super::value::{Literal, constant};
 use super::{number, string};
-use crate::repair::rescue::call_names::{ARGUMENTS, NAMES, WRAPPERS};
-use crate::repair::rescue::{Literal, MAX_NAME, constant, has_required};
+use crate::repair::rescue::call_names::{ARGUMENTS, MAX_NAME, NAMES, WRAPPERS, has_required};
 use callwright_scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
 use thread::{FrameRole, NextElement, Thread};

@@ -1,6 +1,7 @@
 //! One possible reading of a text, with its open brackets.
 
-use crate::repair::rescue::{Literal, MAX_NAME};
+use crate::repair::rescue::call_names::MAX_NAME;
+use crate::repair::rescue::literal::value::Literal;
 use callwright_scanner::CompiledTool;
 
 /// Role of the members of an object.
