@@ -37,13 +37,13 @@ pub use budget::{BudgetLimits, JudgementBudget};
 pub use checked_call::CheckedCall;
 pub use context::{Context, Expectation, Expectations, Reactions};
 pub use examination::{Examination, MAX_EXACT, UnknownMember};
-pub use faults::case::CallFreeAnswer;
-pub use faults::case::{FaultCase, MAX_NEAREST, quoted};
+pub use faults::case::{CallFreeAnswer, FaultCase, MAX_NEAREST};
 pub use place::ArgumentPath;
 pub use relevance::{FoundTool, Relevance};
 pub use same_value::{is_same, is_same_reading};
 pub use schema::{
-    CompiledSchema, MAX_DESCRIPTION, MAX_LISTED, Openness, SchemaRule, ShapeNode, Violation, type_names, type_of,
+    CompiledSchema, MAX_DESCRIPTION, MAX_LISTED, Openness, SchemaRule, ShapeNode, Violation, quoted, type_names,
+    type_of,
 };
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
@@ -244,8 +244,9 @@ fn judge_member(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMembe
 /// Whether an unknown member matches no parameter of this or another tool (E3), at no level.
 pub fn means_nothing(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> bool {
     judge_member(case, tool, member).is_some_and(|diagnosis| {
-        let is_empty = |fact: &str| diagnosis.facts.get(fact).and_then(Value::as_array).is_none_or(Vec::is_empty);
-        diagnosis.code == FaultCode::ParameterUnknown && ["places", "inner", "objects"].into_iter().all(is_empty)
+        let mut facts =
+            ["places", "inner", "objects"].into_iter().filter_map(|fact| diagnosis.facts.get(fact)?.as_array());
+        diagnosis.code == FaultCode::ParameterUnknown && facts.all(Vec::is_empty)
     })
 }
 

@@ -198,8 +198,8 @@ fn is_typo(word: &str, known: &str) -> bool {
 
 /// Whether two words begin alike and have the same digits: otherwise they differ in more than their spelling.
 fn may_be_same_word(one: &str, other: &str) -> bool {
-    let digits = |word: &str| word.chars().filter(|letter| letter.is_numeric()).collect::<String>();
-    one.chars().next() == other.chars().next() && digits(one) == digits(other)
+    one.chars().next() == other.chars().next()
+        && one.chars().filter(|letter| letter.is_numeric()).eq(other.chars().filter(|letter| letter.is_numeric()))
 }
 
 /// List of names prepared for comparison.

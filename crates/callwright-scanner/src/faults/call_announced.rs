@@ -5,7 +5,7 @@
 
 use serde_json::json;
 
-use super::case::{CallFreeAnswer, quoted};
+use crate::{CallFreeAnswer, quoted};
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Colons and ellipses in ASCII, typographic and full-width form.

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::names::NameList;
-use crate::{CompiledTool, Context, Relevance, ToolSet};
+use crate::{CompiledTool, Context, Relevance, ToolSet, quoted};
 use callwright_common::json::Pointer;
-use callwright_common::text::excerpt;
 use callwright_types::rules::ScanRules;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
@@ -44,9 +43,6 @@ pub struct FaultCase<'a> {
 
 /// Allowed values of an enum, and its strings prepared for comparison.
 type OptionNames = (Arc<Value>, Rc<NameList>);
-
-/// Maximum number of characters of a name or value that a message or fact quotes.
-const MAX_QUOTED: usize = 100;
 
 /// Maximum number of similar tool names, or of values, to report.
 pub const MAX_NEAREST: usize = 10;
@@ -112,11 +108,6 @@ impl<'a> FaultCase<'a> {
     pub(super) fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: Value) -> Diagnosis {
         Diagnosis { path, ..Diagnosis::new(code, self.index, message, facts) }
     }
-}
-
-/// Returns the beginning of a text, for a message.
-pub fn quoted(text: &str) -> String {
-    excerpt(text, MAX_QUOTED)
 }
 
 /// Formats the location of a member as `tool` or `tool at /path`.

@@ -4,7 +4,7 @@
 
 use serde_json::json;
 
-use super::case::{FaultCase, quoted};
+use crate::{FaultCase, quoted};
 use callwright_common::json::{Pointer, is_object_text};
 use callwright_types::{Diagnosis, FaultCode};
 

@@ -32,8 +32,8 @@ fn open_objects<'a>(tool: &CompiledTool, member: &UnknownMember<'a>) -> Vec<&'a 
     let missing = member.unset().filter(|name| tool.required().iter().any(|required| required == name));
     let free = missing.filter(|name| {
         let path = Pointer::root().child(name);
-        let keyword = |keyword| tool.keyword_at(&path, keyword);
-        keyword("type").is_some_and(|types| types == "object") && keyword("properties").is_none()
+        tool.keyword_at(&path, "type").is_some_and(|types| types == "object")
+            && tool.keyword_at(&path, "properties").is_none()
     });
     free.take(MAX_LISTED).collect()
 }

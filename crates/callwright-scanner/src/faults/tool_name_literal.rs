@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::case::{FaultCase, quoted};
+use crate::{FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 

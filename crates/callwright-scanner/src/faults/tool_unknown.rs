@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::case::{FaultCase, closest_in_meaning, quoted};
+use super::case::closest_in_meaning;
+use crate::{FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_types::{Diagnosis, FaultCode};
 

@@ -16,6 +16,9 @@ pub const MAX_LISTED: usize = 30;
 /// Maximum number of characters of a quoted description or value.
 pub const MAX_DESCRIPTION: usize = 160;
 
+/// Maximum number of characters of a name or value that a message or fact quotes.
+const MAX_QUOTED: usize = 100;
+
 /// Summary of the requirements for a value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Description {
@@ -29,6 +32,11 @@ pub struct Description {
     pub default: Option<String>,
     /// Description in the schema, shortened.
     pub description: String,
+}
+
+/// Returns the beginning of a text, for a message.
+pub fn quoted(text: &str) -> String {
+    excerpt(text, MAX_QUOTED)
 }
 
 /// Describes `schema`, which is part of the document `root`.

@@ -170,11 +170,9 @@ impl HolderText<'_> {
         arguments.extend(members.iter().cloned());
         let names = members.iter().map(|(name, _)| name.as_str()).chain([self.name]);
         let places: Vec<Pointer> = names.map(|name| Pointer::root().child(name)).collect();
-        let violations = self.schema.violations(&Value::Object(arguments));
-        let concerns = |violation: &Violation| {
-            violation.path.is_root() || places.iter().any(|place| place.contains(&violation.path))
-        };
+        let mut violations = self.schema.violations(&Value::Object(arguments));
+        violations.retain(|found| found.path.is_root() || places.iter().any(|place| place.contains(&found.path)));
         let before = self.schema.violations(&Value::Object(self.arguments.clone()));
-        violations.iter().all(|violation| !concerns(violation) || before.contains(violation))
+        violations.iter().all(|violation| before.contains(violation))
     }
 }
