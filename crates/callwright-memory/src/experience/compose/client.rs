@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
+use super::experience::{Event, Experience};
 use super::location::{ANY_MEMBER, ArgumentLocation};
 use super::schema::parameters;
 use super::sentences;
-use super::{Event, Experience};
 use crate::experience::Settings;
 use callwright_common::json::Pointer;
 use callwright_types::memory::{Change, ClientEvent, ClientFacts, ClientTool, Identifier, Step, Wording, WorkedWith};

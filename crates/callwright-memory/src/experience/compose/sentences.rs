@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
+use super::experience::{Event, Experience};
 use super::location::ArgumentLocation;
 use super::schema::{constraints, names, own_value, parameters};
-use super::{Event, Experience};
 use crate::experience::Settings;
 use crate::experience::text::{first_sentence, shortened};
 use callwright_common::json::Pointer;

@@ -1,7 +1,7 @@
 //! Converts calls with traced origins to a procedure draft.
 
-use super::ProcedureTool;
 use super::answers::key;
+use super::input::ProcedureTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, label};
 use super::schema::ValueSchema;
 use super::vocabulary::is_trivial;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::ProcedureTool;
+use super::input::ProcedureTool;
 use super::origins::{AbstractedCall, ArgumentValueOrigin, constant, label};
 use super::schema::ValueSchema;
 use super::vocabulary::MemberVocabulary;

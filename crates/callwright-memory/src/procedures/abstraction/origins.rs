@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::answers::{AnswerIndex, AnswerLocation, key};
+use super::input::{CompletedCall, ProcedureTool, Workflow};
 use super::names::{NameSimilarity, ValueParameter, is_same_name, name_similarity};
 use super::schema::ValueSchema;
 use super::vocabulary::MemberVocabulary;
 use super::vocabulary::{UserMessages, is_trivial};
-use super::{CompletedCall, ProcedureTool, Workflow};
 use callwright_types::plan::{Item, Reference, Source};
 
 /// Maximum number of outputs that one value is composed of.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::ProcedureTool;
+use super::input::ProcedureTool;
 use super::names::stems;
 use super::schema::ValueSchema;
 use callwright_common::json::{Pointer, scalar_text};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::ProcedureTool;
+use super::input::ProcedureTool;
 use crate::procedures::Settings;
 use callwright_common::text::{beginning, first_sentence, name_words};
 use callwright_types::plan::{Item, Node, Reference, Source};
