@@ -96,9 +96,8 @@ fn is_glob(path: &Path) -> bool {
 
 /// Returns the files that match a glob.
 fn fitting(glob: &Path) -> Result<NamedFiles, DocumentError> {
-    let broken = |reason| DocumentError::Glob { path: glob.to_owned(), reason };
-    let fits = GlobBuilder::new(&glob.to_string_lossy()).literal_separator(true).build().map_err(broken)?;
-    let fits = fits.compile_matcher();
+    let fits = GlobBuilder::new(&glob.to_string_lossy()).literal_separator(true).build();
+    let fits = fits.map_err(|reason| DocumentError::Glob { path: glob.to_owned(), reason })?.compile_matcher();
     let (mut files, folders) = below(&first_folders(glob))?;
     files.retain(|file| fits.is_match(&file.path));
     Ok((files, folders))

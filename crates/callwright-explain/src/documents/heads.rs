@@ -195,10 +195,10 @@ fn ends_word(at: usize, character: char, text: &str) -> bool {
 
 /// Whether a number is directly followed by a constant for the same error: `4711 NOT_FOUND`.
 fn are_number_and_name(number: &HeadToken<'_>, name: &HeadToken<'_>) -> bool {
-    let constant = |text: &str| text.contains('_') && text.chars().all(|character| !character.is_lowercase());
     number.text.strip_prefix('-').unwrap_or(number.text).starts_with(|first: char| first.is_ascii_digit())
         && token_strength(number) == Some(CodeLikelihood::Strong)
-        && constant(name.text)
+        && name.text.contains('_')
+        && name.text.chars().all(|character| !character.is_lowercase())
 }
 
 /// Strips a remark in brackets: `(query, required)`.

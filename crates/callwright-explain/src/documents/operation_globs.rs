@@ -50,12 +50,16 @@ impl OperationGlobs<'_> {
     }
 
     fn fit(&self, operation: &OperationNames<'_>) -> bool {
-        let fit = |globs: &ToolGlobs, name: &str| !globs.is_empty() && globs.fit(name);
-        fit(self.operations, operation.tool)
-            || operation.id.is_some_and(|id| fit(self.operations, id))
-            || fit(self.paths, operation.path)
-            || operation.tags.iter().any(|tag| fit(self.tags, tag))
+        fits(self.operations, operation.tool)
+            || operation.id.is_some_and(|id| fits(self.operations, id))
+            || fits(self.paths, operation.path)
+            || operation.tags.iter().any(|tag| fits(self.tags, tag))
     }
+}
+
+/// Whether a name matches the globs. Without globs, none does.
+fn fits(globs: &ToolGlobs, name: &str) -> bool {
+    !globs.is_empty() && globs.fit(name)
 }
 
 /// Returns the tools that the innermost heading with any names refers to: by the tool's name or `operationId` as the
@@ -74,14 +78,16 @@ fn named_by_headings(path: &[String], operations: &[&OperationNames<'_>]) -> Vec
 }
 
 fn names(heading: &[&str], operation: &OperationNames<'_>) -> bool {
-    let is_name = |word: &str| word == operation.tool || operation.id == Some(word);
-    let is_method = |word: &str| METHODS.iter().any(|method| method.eq_ignore_ascii_case(word));
-    let before = |at: usize| at.checked_sub(1).and_then(|before| heading.get(before)).filter(|word| is_method(word));
     let by_path = heading.iter().enumerate().any(|(at, word)| {
-        let other_method = before(at).is_some_and(|method| !method.eq_ignore_ascii_case(operation.method));
+        let before = at.checked_sub(1).and_then(|before| heading.get(before));
+        let other_method = before.is_some_and(|word| is_method(word) && !word.eq_ignore_ascii_case(operation.method));
         word.trim_end_matches('/') == operation.path.trim_end_matches('/') && operation.path.len() > 1 && !other_method
     });
-    by_path || matches!(heading, [name] if is_name(name))
+    by_path || matches!(heading, [name] if *name == operation.tool || operation.id == Some(name))
+}
+
+fn is_method(word: &str) -> bool {
+    METHODS.iter().any(|method| method.eq_ignore_ascii_case(word))
 }
 
 /// HTTP methods before a path.

@@ -39,7 +39,6 @@ impl LabelledRecord {
 
     /// Returns the index of the field with the code or name: by its label, by its form, or because it comes first.
     fn primary(&self) -> Option<usize> {
-        let is_word = |value: &str| !codes_of(value).is_empty();
         let labelled = self.fields.iter().enumerate().filter(|(_, (_, value))| is_word(value));
         let labelled = labelled.filter_map(|(at, (label, value))| match role(label) {
             // A name is a code only if it resembles one or comes first.
@@ -51,8 +50,8 @@ impl LabelledRecord {
             let mut fields = self.fields.iter().enumerate();
             fields.find(|(_, (_, value))| is_word(value) && strength_of(value) > CodeLikelihood::Name).map(|(at, _)| at)
         };
-        let first = || self.fields.first().filter(|(_, value)| is_word(value)).map(|_| 0);
-        labelled.min().map(|(_, at)| at).or_else(by_form).or_else(first)
+        let by_label = labelled.min().map(|(_, at)| at);
+        by_label.or_else(by_form).or_else(|| self.fields.first().filter(|(_, value)| is_word(value)).map(|_| 0))
     }
 
     /// Formats the record as lines. The first line contains the code and the message: `21211: Invalid number`. Labels
@@ -73,15 +72,20 @@ impl LabelledRecord {
 
     /// Returns the field that names the error in a few words.
     fn message(&self, primary: Option<usize>) -> Option<usize> {
-        let fits = |at: usize, value: &str| Some(at) != primary && !is_empty(value);
         let of = |has_role: fn(LabelRole) -> bool| {
-            let mut fields = self.fields.iter().enumerate();
-            fields.find(|(at, (label, value))| has_role(role(label)) && fits(*at, value)).map(|(at, _)| at)
+            let others = self.fields.iter().enumerate().filter(|(at, _)| Some(*at) != primary);
+            let mut fields = others.filter(|(_, (_, value))| !is_empty(value));
+            fields.find(|(_, (label, _))| has_role(role(label))).map(|(at, _)| at)
         };
         of(|role| role == LabelRole::Message)
             .or_else(|| of(|role| role == LabelRole::Code(2)))
             .or_else(|| of(|role| role == LabelRole::Description))
     }
+}
+
+/// Whether a value contains a code or a name.
+fn is_word(value: &str) -> bool {
+    !codes_of(value).is_empty()
 }
 
 /// Formats a value after its label; `None` if it adds no information.

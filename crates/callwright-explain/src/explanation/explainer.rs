@@ -261,8 +261,9 @@ impl Explainer {
                 break;
             }
             let IndexedPassage { text, source, .. } = claim.entry;
-            let repeats = |better: &Passage| better.text.contains(text) || text.contains(&better.text);
-            if best.is_some_and(|best| adds(&claim, &best)) && !passages.iter().any(repeats) {
+            if best.is_some_and(|best| adds(&claim, &best))
+                && !passages.iter().any(|better| better.text.contains(text) || text.contains(&better.text))
+            {
                 passages.push(Passage { text: text.clone(), source: source.clone(), score: claim.confidence });
             }
         }

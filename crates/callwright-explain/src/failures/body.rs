@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::body_words::{is_absent, member, members, substance};
 use super::error_rules::RULES;
 use super::text_rules::text_failure;
-use super::{FailureEvidence, Finding};
+use super::verdict::{FailureEvidence, Finding};
 use crate::word_list::WordList;
 use callwright_common::text::letters;
 

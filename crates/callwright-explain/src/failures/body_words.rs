@@ -109,10 +109,8 @@ pub(crate) fn texts<'a>(body: &'a Map<String, Value>, names: &[&str]) -> impl It
 /// error.
 pub(crate) fn substance(body: &Map<String, Value>) -> usize {
     let is_rpc = body.contains_key("jsonrpc");
-    let is_result = |name: &str, value: &Value| {
-        !is_empty(value) && value != &Value::Bool(false) && !comes_with_errors(name, value, is_rpc)
-    };
-    body.iter().filter(|(name, value)| is_result(name, value)).count()
+    let values = body.iter().filter(|(_, value)| !is_empty(value) && **value != Value::Bool(false));
+    values.filter(|(name, value)| !comes_with_errors(name, value, is_rpc)).count()
 }
 
 fn comes_with_errors(name: &str, value: &Value, is_rpc: bool) -> bool {

@@ -7,7 +7,7 @@ use quick_xml::events::{BytesStart, Event};
 use regex::Regex;
 
 use super::body_words::reason_of;
-use super::{FailureEvidence, Finding};
+use super::verdict::{FailureEvidence, Finding};
 use crate::settings::EXAMINED_BYTES;
 use crate::word_list::WordList;
 use callwright_common::html::{is_page, title};

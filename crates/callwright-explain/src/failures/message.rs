@@ -4,7 +4,7 @@ use super::body::body_failure;
 use super::json_text::{json, labelled};
 use super::policy_rules::{OutcomeRuleInput, matching_rule};
 use super::text_rules::text_failure;
-use super::{FailureEvidence, FailureVerdict, Finding};
+use super::verdict::{FailureEvidence, FailureVerdict, Finding};
 use callwright_types::rules::{FailureRule, RuledOutcome};
 
 /// Decides whether the message of a client's tool reports a failure; `tool` is its name, if known. Returns the name of the rule in traces and metrics: `policy`, or

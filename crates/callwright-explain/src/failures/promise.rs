@@ -28,9 +28,6 @@ fn deviation(answer: &ApiAnswer, promise: &Promise) -> Option<PromiseDeviation> 
     let body = answer.body.trim_ascii();
     let value = promise.value.as_ref();
     if body.is_empty() {
-        let needs_content = |value: &PromisedValue| {
-            !value.nullable && (value.demands_content() || matches!(value.shape, PromisedShape::Array { .. }))
-        };
         return (promise.only_json && value.is_some_and(needs_content)).then_some(("empty_result", "no content"));
     }
     if promise.only_json && body.first() == Some(&b'<') && is_page(body) {
@@ -44,6 +41,10 @@ fn deviation(answer: &ApiAnswer, promise: &Promise) -> Option<PromiseDeviation> 
             is_broken.then_some(("broken_json", "something that is not JSON"))
         }
     }
+}
+
+fn needs_content(value: &PromisedValue) -> bool {
+    !value.nullable && (value.demands_content() || matches!(value.shape, PromisedShape::Array { .. }))
 }
 
 fn has_json_media_type(answer: &ApiAnswer) -> bool {
@@ -103,13 +104,19 @@ fn missing_members(
 /// case and separators.
 fn has_any(members: &Map<String, Value>, required: &[String]) -> bool {
     let required: Vec<String> = required.iter().map(|name| letters(name)).collect();
-    let has = |members: &Map<String, Value>| members.keys().any(|name| required.contains(&letters(name)));
-    let below = |value: &Value| match value {
-        Value::Object(inner) => has(inner),
-        Value::Array(items) => items.first().and_then(Value::as_object).is_some_and(has),
-        _ => false,
-    };
-    has(members) || members.values().any(below)
+    contains_any(members, &required)
+        || members.values().any(|value| match value {
+            Value::Object(inner) => contains_any(inner, &required),
+            Value::Array(items) => {
+                items.first().and_then(Value::as_object).is_some_and(|inner| contains_any(inner, &required))
+            }
+            _ => false,
+        })
+}
+
+/// Whether the object itself has a member with one of these folded names.
+fn contains_any(members: &Map<String, Value>, folded: &[String]) -> bool {
+    members.keys().any(|name| folded.contains(&letters(name)))
 }
 
 #[cfg(test)]

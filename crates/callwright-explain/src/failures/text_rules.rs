@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::FailureEvidence::{Form, Words};
 use super::body_words::reason_of;
 use super::markup::markup_failure;
-use super::{FailureEvidence, Finding};
+use super::verdict::FailureEvidence::{Form, Words};
+use super::verdict::{FailureEvidence, Finding};
 use crate::settings::EXAMINED_BYTES;
 use callwright_common::text::beginning_bytes;
 

@@ -194,13 +194,15 @@ impl PassageIndexBuilder<'_> {
 /// Whether a passage is only a code, a name, or a heading of names, which explains nothing.
 fn is_bare(piece: &Piece) -> bool {
     let mut words = piece.text.split_whitespace();
-    let only_names = |word: &str| {
-        let is_name =
-            normal_form(word).is_none_or(|name| piece.defines.contains(&name) || strength(word) > CodeLikelihood::Name);
-        is_name && !word.ends_with(['.', '!', '。'])
-    };
     words.clone().nth(1).is_none() && !piece.text.ends_with(['.', '!', '。']) && is_spaced(&piece.text)
-        || words.all(only_names)
+        || words.all(|word| is_bare_word(word, piece))
+}
+
+/// Whether a word is a code or a name that the passage defines, and does not end a sentence.
+fn is_bare_word(word: &str, piece: &Piece) -> bool {
+    let is_name =
+        normal_form(word).is_none_or(|name| piece.defines.contains(&name) || strength(word) > CodeLikelihood::Name);
+    is_name && !word.ends_with(['.', '!', '。'])
 }
 
 /// Whether a script separates words with spaces, so that a text without spaces is one word.

@@ -98,12 +98,15 @@ fn split(sentences: &[Sentence], limit: usize) -> Vec<Piece> {
 
 /// Returns the number of sentences that fit into a passage; at least one.
 fn fitting(sentences: &[Sentence], limit: usize) -> usize {
-    let mut chars = 0;
-    let fits = |sentence: &&Sentence| {
+    let (mut chars, mut fitting) = (0, 0);
+    for sentence in sentences {
         chars += sentence.chars + usize::from(chars > 0);
-        chars <= limit
-    };
-    sentences.iter().take_while(fits).count().max(1)
+        if chars > limit {
+            break;
+        }
+        fitting += 1;
+    }
+    fitting.max(1)
 }
 
 fn joined(sentences: &[Sentence]) -> Option<Piece> {
@@ -128,9 +131,13 @@ fn cohesion(words: &[Vec<String>], gap: usize) -> f32 {
     let before = counts(before.iter().rev().take(WINDOW));
     let behind = counts(behind.iter().take(WINDOW));
     let product: f32 = before.iter().filter_map(|(word, count)| Some(count * behind.get(word)?)).sum();
-    let length = |counts: &HashMap<&str, f32>| counts.values().map(|count| count * count).sum::<f32>().sqrt();
     let lengths = length(&before) * length(&behind);
     if lengths > 0.0 { product / lengths } else { 0.0 }
+}
+
+/// Returns the Euclidean length of a vector of word counts.
+fn length(counts: &HashMap<&str, f32>) -> f32 {
+    counts.values().map(|count| count * count).sum::<f32>().sqrt()
 }
 
 fn counts<'a>(sentences: impl Iterator<Item = &'a Vec<String>>) -> HashMap<&'a str, f32> {

@@ -36,7 +36,6 @@ const NOISE: WordList = WordList(
 /// Returns the meaning of a member by its name.
 pub(crate) fn meaning(name: &str) -> Meaning {
     let name = letters(name);
-    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
     match name.as_str() {
         "status" | "statuscode" | "httpstatus" | "httpstatuscode" | "httpcode" => Meaning::Status,
         "error" | "type" | "reason" | "errortype" | "kind" | "info" | "exception" | "fault" | "errorname"
@@ -48,8 +47,8 @@ pub(crate) fn meaning(name: &str) -> Meaning {
         _ if name.strip_suffix("code").is_some_and(|kind| OTHER_CODES.iter().any(|other| kind.ends_with(other))) => {
             Meaning::Text
         }
-        _ if ends(&CODES) => Meaning::Code,
-        _ if ends(&["url", "uri"]) => Meaning::Link,
+        _ if CODES.iter().any(|code| name.ends_with(code)) => Meaning::Code,
+        _ if name.ends_with("url") || name.ends_with("uri") => Meaning::Link,
         _ if NOISE.words().any(|part| name.contains(part)) => Meaning::Noise,
         _ => Meaning::Text,
     }

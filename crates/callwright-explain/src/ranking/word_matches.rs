@@ -114,9 +114,12 @@ impl Field {
 
     /// Returns the number of passages whose coverage is close to the highest one.
     fn crowd(&self) -> usize {
-        let coverage = |passage: &usize| self.scores.of(*passage).map_or(0.0, |score| score.coverage);
-        let most = self.best.iter().map(coverage).fold(0.0, f32::max);
-        self.best.iter().filter(|passage| coverage(passage) >= most).count()
+        let most = self.best.iter().map(|passage| self.coverage(*passage)).fold(0.0, f32::max);
+        self.best.iter().filter(|passage| self.coverage(**passage) >= most).count()
+    }
+
+    fn coverage(&self, passage: usize) -> f32 {
+        self.scores.of(passage).map_or(0.0, |score| score.coverage)
     }
 
     /// Returns the score relative to the best one.

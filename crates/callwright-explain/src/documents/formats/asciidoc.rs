@@ -200,8 +200,9 @@ fn bullet(line: &str) -> Option<(&str, &str)> {
     let digits = mark
         .strip_suffix('.')
         .is_some_and(|number| (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit()));
-    let same = |mark: &str, of: char| mark.len() <= 5 && mark.chars().all(|character| character == of);
-    let is_marker = same(mark, '*') || same(mark, '.') || mark == "-" || mark == "•";
+    let is_repeated =
+        mark.len() <= 5 && (mark.bytes().all(|byte| byte == b'*') || mark.bytes().all(|byte| byte == b'.'));
+    let is_marker = is_repeated || mark == "-" || mark == "•";
     let mark = if digits { "1." } else { mark };
     (is_marker || digits).then(|| (mark, rest.trim()))
 }

@@ -144,11 +144,11 @@ impl AsciidocTable {
         if self.options.is_delimited {
             let separator = u8::try_from(self.separator).unwrap_or(b',');
             let rows = csv_rows(self.raw.join("\n").as_bytes(), separator).into_iter().enumerate();
-            let row = |(at, cells): (usize, Vec<String>)| {
+            let rows = rows.map(|(at, cells)| {
                 let cells = cells.iter().map(|cell| inline(cell)).collect();
                 DocumentTableRow::new(cells, self.options.has_header && at == 0)
-            };
-            return to.table(rows.map(row).collect());
+            });
+            return to.table(rows.collect());
         }
         let columns = self.columns();
         to.begin_table();
@@ -166,9 +166,9 @@ impl AsciidocTable {
     }
 
     fn columns(&self) -> usize {
-        let spans = |count: usize| self.cells.iter().take(count).map(|cell| cell.columns * cell.copies).sum::<usize>();
         let by_lines = if self.first_line > 1 { self.first_line } else { self.first_group.unwrap_or(self.first_line) };
-        self.options.columns.unwrap_or_else(|| spans(by_lines)).clamp(1, MAX_COLUMNS)
+        let spans = self.cells.iter().take(by_lines).map(|cell| cell.columns * cell.copies);
+        self.options.columns.unwrap_or_else(|| spans.sum()).clamp(1, MAX_COLUMNS)
     }
 }
 
@@ -196,8 +196,7 @@ fn cell_of(text: &str) -> (String, Cell) {
         _ => return (text.to_owned(), cell),
     };
     let (columns, rows) = spans.split_once('.').unwrap_or((spans, ""));
-    let numbers = |text: &str| text.is_empty() || text.bytes().all(|byte| byte.is_ascii_digit());
-    if !numbers(columns) || !numbers(rows) {
+    if !columns.bytes().chain(rows.bytes()).all(|byte| byte.is_ascii_digit()) {
         return (text.to_owned(), cell);
     }
     let count = columns.parse().unwrap_or(1).clamp(1, MAX_COLUMNS);

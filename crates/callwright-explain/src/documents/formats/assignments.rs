@@ -54,11 +54,14 @@ fn assignment(line: &str) -> Option<Assignment<'_>> {
     let left = left.trim();
     // Declarations may name a type before the constant.
     let name = left.rsplit([' ', '\t']).next().unwrap_or(left).trim_matches(['"', '\'']);
-    let is_identifier = |mark: char| mark.is_alphanumeric() || matches!(mark, '_' | '.' | '-' | '$' | '[' | ']' | '/');
     let is_plain = left == name || line.ends_with([';', ',']);
-    let fits = is_plain && name.chars().any(char::is_alphanumeric) && name.chars().all(is_identifier);
+    let fits = is_plain && name.chars().any(char::is_alphanumeric) && name.chars().all(belongs_to_name);
     let (value, comment) = value_and_comment(rest);
     (fits && !value.is_empty()).then_some(Assignment { name, value, comment })
+}
+
+fn belongs_to_name(mark: char) -> bool {
+    mark.is_alphanumeric() || matches!(mark, '_' | '.' | '-' | '$' | '[' | ']' | '/')
 }
 
 /// Splits a comment off the value.

@@ -169,9 +169,12 @@ fn is_map(members: &Map<String, Value>) -> bool {
         members.keys().any(|key| matches!(role(key), LabelRole::Code(0) | LabelRole::Message | LabelRole::Description));
     let codes = members.keys().filter(|key| strength(key) > CodeLikelihood::Name || is_integer(key)).count();
     // An object whose members are all alike is a map even if its keys are plain words.
-    let is_entry = |value: &Value| value.as_object().is_some_and(|members| is_record(members) && !has_code(members));
-    let alike = members.len() > 1 && members.values().all(is_entry);
+    let alike = members.len() > 1 && members.values().all(is_entry_without_code);
     !has_labels && (codes * 2 > members.len() || alike)
+}
+
+fn is_entry_without_code(value: &Value) -> bool {
+    value.as_object().is_some_and(|members| is_record(members) && !has_code(members))
 }
 
 /// Whether an object is one entry: scalars, and objects that only add to them.

@@ -103,8 +103,11 @@ fn bullet(line: &str) -> Option<&str> {
 /// Returns the heading level of an underline such as `===` or `---`.
 fn level_of_underline(line: &str) -> Option<usize> {
     let line = line.trim();
-    let is = |mark: char| line.len() >= 3 && line.chars().all(|character| character == mark);
-    ['=', '-', '~', '*'].iter().position(|mark| is(*mark)).map(|position| position + 1)
+    if line.len() < 3 {
+        return None;
+    }
+    let marks = ['=', '-', '~', '*'];
+    marks.iter().position(|mark| line.chars().all(|character| character == *mark)).map(|position| position + 1)
 }
 
 /// Joins the lines of a paragraph, except where a line starts with a label (`Cause: ...`) or a code.

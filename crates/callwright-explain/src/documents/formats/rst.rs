@@ -190,8 +190,8 @@ impl RstReader {
     }
 
     fn paragraph(&mut self, rest: &[&str]) -> usize {
-        let ends = |line: &&&str| !line.is_empty() && !line.starts_with(' ');
-        let lines: Vec<&str> = rest.iter().take_while(ends).copied().collect();
+        let lines = rest.iter().copied().take_while(|line| !line.is_empty() && !line.starts_with(' '));
+        let lines: Vec<&str> = lines.collect();
         let text = lines.join("\n");
         let literal = text.ends_with("::");
         let content = if literal { text.trim_end_matches(':') } else { text.as_str() };
@@ -308,8 +308,7 @@ fn csv_table(options: &[&str], content: &[&str]) -> Vec<DocumentTableRow> {
     let head = named.map(|names| csv_rows(names.as_bytes(), delimiter)).unwrap_or_default();
     let marked = head.len() + headers;
     let rows = head.into_iter().chain(csv_rows(content.join("\n").as_bytes(), delimiter)).enumerate();
-    let cells = |cells: Vec<String>| cells.iter().map(|cell| inline(cell)).collect();
-    rows.map(|(at, row)| DocumentTableRow::new(cells(row), at < marked)).collect()
+    rows.map(|(at, row)| DocumentTableRow::new(row.iter().map(|cell| inline(cell)).collect(), at < marked)).collect()
 }
 
 fn option<'a>(options: &[&'a str], name: &str) -> Option<&'a str> {

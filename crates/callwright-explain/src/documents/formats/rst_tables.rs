@@ -160,8 +160,6 @@ fn columns(border: &str) -> Vec<usize> {
 fn cut_at(line: &str, columns: &[usize]) -> Vec<String> {
     let marks: Vec<char> = line.chars().collect();
     let ends = columns.iter().skip(1).copied().chain([usize::MAX]);
-    let cut = |(start, end): (&usize, usize)| -> String {
-        marks.iter().take(end).skip(*start).collect::<String>().trim().to_owned()
-    };
-    columns.iter().zip(ends).map(cut).collect()
+    let cells = columns.iter().zip(ends);
+    cells.map(|(start, end)| marks.iter().take(end).skip(*start).collect::<String>().trim().to_owned()).collect()
 }
