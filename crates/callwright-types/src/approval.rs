@@ -23,6 +23,8 @@ pub enum ApprovalStatus {
     Used,
 }
 
+crate::labels!(ApprovalStatus);
+
 /// The data of an approval that is reported to the model and in the trace of the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalNote {

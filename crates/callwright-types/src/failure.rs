@@ -80,6 +80,8 @@ pub enum CircuitState {
     HalfOpen,
 }
 
+crate::labels!(UpstreamFailureKind, CircuitState);
+
 #[cfg(test)]
 mod tests {
     use super::*;

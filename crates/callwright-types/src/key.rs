@@ -117,6 +117,8 @@ pub enum BudgetPeriod {
     Month,
 }
 
+crate::labels!(BudgetPeriod);
+
 /// The virtual key of a turn, as recorded in its trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyNote {

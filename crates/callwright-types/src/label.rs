@@ -1,14 +1,5 @@
 //! Names of the values of closed sets: metric labels, and values in traces, stores and files.
 
-use crate::memory::Polarity;
-use crate::outcome::CredentialFault;
-use crate::rules::{Action, ApprovalMode, Evidence, Mode};
-use crate::{
-    ApprovalStatus, BudgetPeriod, CircuitState, DeviationKind, EvidenceKind, OfferReason, PlanResult, PrefixChange,
-    Protocol, Purpose, RefusalReason, RepairKind, SchemaDialect, TurnAction, TurnLimit, TurnOutcome, UnjudgedReason,
-    UpstreamFailureKind, ValueType, Verdict,
-};
-
 /// A closed set of values with names.
 pub trait Label: Copy + 'static {
     /// All values; the position of a value is its [`Label::index`].
@@ -79,8 +70,3 @@ macro_rules! labels {
         }
     )+};
 }
-
-labels!(Action, ApprovalMode, ApprovalStatus, BudgetPeriod, CircuitState, CredentialFault, DeviationKind, Evidence);
-labels!(EvidenceKind, Mode, OfferReason, PlanResult, Polarity, PrefixChange, Protocol, RefusalReason, RepairKind);
-labels!(Purpose, TurnLimit);
-labels!(SchemaDialect, TurnAction, TurnOutcome, UnjudgedReason, UpstreamFailureKind, ValueType, Verdict);

@@ -76,6 +76,8 @@ pub enum TurnLimit {
     Other,
 }
 
+crate::labels!(TurnLimit);
+
 /// Limits of one turn. Every number is a policy key under `limits`. The defaults are those of the papers where these
 /// give one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -78,3 +78,5 @@ pub enum PrefixChange {
     /// Policy: a tool may no longer be offered, or earlier offers are not kept.
     Policy,
 }
+
+crate::labels!(OfferReason, PrefixChange);

@@ -48,6 +48,8 @@ pub enum CredentialFault {
     Refused,
 }
 
+crate::labels!(CredentialFault);
+
 /// An API's response, limited in size.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiAnswer {

@@ -128,3 +128,5 @@ pub enum DeviationKind {
     /// The client answered without the model; the plan has ended.
     AnsweredItself,
 }
+
+crate::labels!(PlanResult, DeviationKind);

@@ -20,6 +20,8 @@ pub enum Protocol {
     Messages,
 }
 
+crate::labels!(Protocol);
+
 impl Protocol {
     /// Returns the protocol of a route template, such as `/v1/responses`; chat completions for any other.
     pub fn of_endpoint(endpoint: &str) -> Self {

@@ -55,6 +55,8 @@ pub enum RefusalReason {
     ClientGone,
 }
 
+crate::labels!(RefusalReason);
+
 impl RefusalReason {
     /// Returns the reason of a call whose approval has this status; `None` if it is approved.
     pub const fn of_approval(status: ApprovalStatus) -> Option<Self> {

@@ -210,6 +210,8 @@ pub enum ValueType {
     Object,
 }
 
+crate::labels!(RepairKind, ValueType);
+
 impl ValueType {
     /// Returns the type of a value.
     pub fn of_value(value: &Value) -> Self {

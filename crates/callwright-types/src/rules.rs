@@ -36,6 +36,8 @@ pub enum Mode {
     Guard,
 }
 
+crate::labels!(Mode);
+
 /// Faults of a call that a scan reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -119,3 +119,5 @@ pub enum SchemaDialect {
     /// No `$ref`, for providers that reject it. Shared and recursive schemas are inlined to a bounded depth and size.
     Plain,
 }
+
+crate::labels!(SchemaDialect);

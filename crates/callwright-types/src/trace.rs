@@ -188,6 +188,8 @@ pub enum Purpose {
     Other,
 }
 
+crate::labels!(Purpose);
+
 /// One upstream request of a turn.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Attempt {

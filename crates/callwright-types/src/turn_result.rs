@@ -189,6 +189,8 @@ pub enum Verdict {
     Unguarded,
 }
 
+crate::labels!(TurnOutcome, UnjudgedReason, TurnAction, Verdict);
+
 #[cfg(test)]
 mod tests {
     use super::*;

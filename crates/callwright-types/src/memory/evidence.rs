@@ -48,6 +48,8 @@ pub enum EvidenceKind {
     Operator,
 }
 
+crate::labels!(EvidenceKind);
+
 /// The verification that a draft requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -143,6 +143,8 @@ pub enum Polarity {
     Negative,
 }
 
+crate::labels!(Polarity);
+
 /// Author of a lesson's wording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

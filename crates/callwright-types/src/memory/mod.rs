@@ -3,6 +3,7 @@
 mod client;
 mod evidence;
 mod lesson;
+mod note;
 mod procedure;
 mod scope;
 
@@ -13,5 +14,6 @@ pub use evidence::{Backing, Evidence, EvidenceKind, ToolSample, UsageCounter};
 #[doc(hidden)]
 pub use lesson::sample as sample_lesson;
 pub use lesson::{Author, Lesson, LessonDraft, Polarity, Retirement, Wording};
+pub use note::{MemoryNote, Recalled, Returned};
 pub use procedure::{Procedure, ProcedureDraft, ProcedureInput};
-pub use scope::{MemoryNote, Recalled, Returned, Scope};
+pub use scope::Scope;

@@ -54,6 +54,8 @@ pub enum ApprovalMode {
     Wait,
 }
 
+crate::labels!(ApprovalMode);
+
 /// Rules of approval by a person.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

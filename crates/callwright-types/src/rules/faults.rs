@@ -28,6 +28,8 @@ pub enum Action {
     Feedback,
 }
 
+crate::labels!(Action);
+
 impl Action {
     /// Whether the fault may be repaired.
     pub fn repairs(self) -> bool {

@@ -23,6 +23,8 @@ pub enum Evidence {
     Amid,
 }
 
+crate::labels!(Evidence);
+
 /// Handling of a text that is either a call or a text about one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
