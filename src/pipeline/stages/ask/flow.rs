@@ -20,6 +20,7 @@ use callwright_wire::{Assembler, ModelRequest, SseEvent, SseReader, stream_form}
 use super::chat_flow::ChatFlow;
 use super::event_flow::EventFlow;
 use super::forwarding::{BrokenStream, Forwarding, HoldSource, unreadable};
+use super::passed_end::AFTER_END;
 use super::texts::StreamHoldRules;
 
 /// The request of an attempt, and the tools that it offers.
@@ -114,9 +115,6 @@ pub(super) async fn flow(
 /// Maximum number of bytes of content that are kept of an answer that is neither judged nor recorded. Some servers repeat
 /// the text so far in each event, which its beginning shows.
 const UNJUDGED_BYTES: usize = 32 * 1024;
-
-/// Maximum wait for more events, or for the end of the connection, after the event that ends an answer of ordered events.
-pub(super) const AFTER_END: Duration = Duration::from_millis(200);
 
 /// Reading of one stream.
 struct Flow<'a> {

@@ -1,10 +1,14 @@
 //! End of a chat stream that passes through: one finish reason, behind the last delta.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 use tokio::time::Instant;
 
-use super::flow::AFTER_END;
 use callwright_wire::{Assembler, Chunk, StreamHead, emit};
+
+/// Maximum wait for more events, or for the end of the connection, after the event that ends an answer.
+pub(super) const AFTER_END: Duration = Duration::from_millis(200);
 
 /// Holds a chunk with a finish reason until the next event shows whether it is the last one, or for [`AFTER_END`].
 #[derive(Debug, Default)]
