@@ -12,7 +12,7 @@ use callwright_judge::scanner::{self, BudgetLimits, Context, Conversation, Judge
 use callwright_policy::Policy;
 use callwright_search::retrieval::TextVectors;
 use callwright_types::rules::{Action, Evidence};
-use callwright_types::{Call, FaultCode, Message, RequestPart, Similarity};
+use callwright_types::{FaultCode, Message, RequestPart, Similarity};
 use callwright_wire::{AssistantMessage, RecordedAnswer, ToolChoice};
 
 /// Policy and compiled tools. Shared by the threads.
@@ -70,8 +70,7 @@ impl<'a> Judge<'a> {
         let mut message = Cow::Borrowed(message);
         let mut adopted = Vec::new();
         if message.has_unjudged_calls() {
-            let is_function = |call: &Call| is_call_of_function(call, &offered.tool_set);
-            adopted = message.to_mut().adopt_custom_calls(&is_function);
+            adopted = message.to_mut().adopt_custom_calls(&|call| is_call_of_function(call, &offered.tool_set));
         }
         // Text next to calls that are not judged remains text.
         let text = if message.has_unjudged_calls() { None } else { message.text() };

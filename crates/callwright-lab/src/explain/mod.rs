@@ -74,15 +74,16 @@ pub fn explain(
     let output = OutputWriter::create(&job.explanations, &[&job.failures])?;
     let mut summary = ExplainSummary::of(&library);
     let process = |batch: &LineBatch, explained: &mut ProcessedBatch<'_, Explanation>| {
-        let explain = |text| runtime.block_on(explain_line(text, &library, job.details));
-        for (_, (line, explanation)) in explained.parse(batch, explain) {
+        let parsed = explained.parse(batch, |text| runtime.block_on(explain_line(text, &library, job.details)));
+        for (_, (line, explanation)) in parsed {
             explained.write(&line);
             explained.record(explanation);
         }
         Ok(())
     };
-    let count = |explanation: Explanation| summary.count(&explanation);
-    let read = process_lines(failures, Some(output), cores().get(), observer, process, count)?;
+    let read = process_lines(failures, Some(output), cores().get(), observer, process, |explanation| {
+        summary.count(&explanation)
+    })?;
     summary.problems += read.problems;
     library.warnings().iter().for_each(|warning| observer.left_out(warning));
     Ok(summary)

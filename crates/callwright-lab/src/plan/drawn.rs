@@ -7,9 +7,8 @@ use futures_util::{StreamExt, stream};
 use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 
-use super::CandidatesSummary;
 use super::record::{PlanRecord, ReadRecord, read_batch};
-use super::toolsets::{Ingredients, PlanToolsets};
+use super::toolsets::{Ingredients, PlanToolsets, ToolsetCounts};
 use crate::OfflineError;
 use crate::input::refuse_second_stream;
 use crate::lines::{InputLines, LineBatch};
@@ -88,9 +87,8 @@ pub fn plans(job: &DrawJob, runtime: &Handle, observer: &dyn ProgressObserver) -
         embedder: job.embedder.as_ref(),
         validators: Some(&validators),
     };
-    let mut read = CandidatesSummary::default();
-    let toolsets = runtime.block_on(PlanToolsets::read(from, observer, &mut read))?;
-    let CandidatesSummary { toolsets: known, tools, repeated, problems, .. } = read;
+    let toolsets = runtime.block_on(PlanToolsets::read(from, observer))?;
+    let ToolsetCounts { toolsets: known, tools, repeated, problems } = toolsets.counts;
     let mut summary = DrawSummary { toolsets: known, tools, repeated, problems, ..DrawSummary::default() };
     let records = InputLines::open(&job.records)?;
     let output = OutputWriter::create(&job.plans, &[&job.tools, &job.records])?;
@@ -98,8 +96,7 @@ pub fn plans(job: &DrawJob, runtime: &Handle, observer: &dyn ProgressObserver) -
     let process = |batch: &LineBatch, drawn: &mut ProcessedBatch<'_, GenerationOutcome>| {
         runtime.block_on(draw_batch(job, &toolsets, batch, drawn))
     };
-    let count = |drawn: GenerationOutcome| summary.count(&drawn);
-    let read = process_lines(records, Some(output), 1, observer, process, count)?;
+    let read = process_lines(records, Some(output), 1, observer, process, |drawn| summary.count(&drawn))?;
     summary.problems += read.problems;
     Ok(summary)
 }

@@ -8,10 +8,9 @@ mod toolsets;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use record::needed_line;
-use record::{candidates_line, read_batch};
+use record::{RequestCandidates, candidates_line, needed_line, read_batch};
 use tokio::runtime::Handle;
-use toolsets::{Ingredients, PlanToolsets, RequestCandidates};
+use toolsets::{Ingredients, PlanToolsets, ToolsetCounts};
 
 use super::OfflineError;
 use super::input::refuse_second_stream;
@@ -59,11 +58,12 @@ pub fn candidates(
     observer: &dyn ProgressObserver,
 ) -> Result<CandidatesSummary, OfflineError> {
     refuse_second_stream(&[("--tools", Some(&job.tools)), ("--in", Some(&job.records))])?;
-    let mut summary = CandidatesSummary::default();
     let CandidatesJob { tools, edges, embedder, .. } = job;
     let validators = job.auto.then(|| Validators::new(&scanner::Settings::default()));
     let from = Ingredients { tools, edges, embedder: embedder.as_ref(), validators: validators.as_ref() };
-    let toolsets = runtime.block_on(PlanToolsets::read(from, observer, &mut summary))?;
+    let toolsets = runtime.block_on(PlanToolsets::read(from, observer))?;
+    let ToolsetCounts { toolsets: known, tools, repeated, problems } = toolsets.counts;
+    let mut summary = CandidatesSummary { toolsets: known, tools, repeated, problems, ..CandidatesSummary::default() };
     let records = InputLines::open(&job.records)?;
     let output = OutputWriter::create(&job.candidates, &[&job.tools, &job.records])?;
     let process = |batch: &LineBatch, found: &mut ProcessedBatch<'_, RecordResult>| {
@@ -74,14 +74,13 @@ pub fn candidates(
                 found.record(RecordResult::Needed(line.plan_needed));
                 continue;
             }
-            let candidates = read.toolset.candidates(&read, job.count);
+            let candidates = read.candidates(job.count);
             found.write(&candidates_line(&read.record, &candidates, read.toolset, job.details));
             found.record(RecordResult::Candidates(candidates));
         }
         Ok(())
     };
-    let count = |result: RecordResult| summary.count(&result);
-    let read = process_lines(records, Some(output), cores().get(), observer, process, count)?;
+    let read = process_lines(records, Some(output), cores().get(), observer, process, |result| summary.count(&result))?;
     summary.problems += read.problems;
     Ok(summary)
 }

@@ -1,9 +1,11 @@
 //! One line of the requests, and one of the candidates.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::toolsets::{PlanToolset, PlanToolsets, RequestCandidates};
+use super::toolsets::{PlanToolset, PlanToolsets};
 use crate::OfflineError;
 use crate::lines::{LineBatch, parse_line};
 use crate::processing::ProcessedBatch;
@@ -54,6 +56,13 @@ pub(super) struct ReadRecord<'t> {
     pub(super) vectors: Vec<Vector>,
 }
 
+/// Candidates for a request: tool, argument and candidates, in the order of the tools.
+#[derive(Debug, Default)]
+pub(super) struct RequestCandidates {
+    pub(super) arguments: Vec<(String, String, Vec<Candidate>)>,
+    pub(super) unknown_calls: u64,
+}
+
 /// Reads the records of a batch; the vectors of their requests are computed together.
 ///
 /// # Errors
@@ -81,6 +90,30 @@ pub(super) async fn read_batch<'t, R>(
         read.vectors = vectors.by_ref().take(read.request.texts().len()).collect();
     }
     Ok(records)
+}
+
+impl ReadRecord<'_> {
+    /// Returns the candidates of all arguments, or of those of the called tools if these are known.
+    pub(super) fn candidates(&self, count: usize) -> RequestCandidates {
+        let Self { toolset, .. } = self;
+        let mut found = RequestCandidates::default();
+        let mut scores = toolset.producers.score(&self.request, &self.vectors);
+        let mut tools: Vec<usize> = (0..toolset.len()).collect();
+        if let Some(calls) = &self.record.calls {
+            let called: HashSet<&str> = calls.iter().map(String::as_str).collect();
+            tools.retain(|at| toolset.name(*at).is_some_and(|name| called.contains(name)));
+            found.unknown_calls = (called.len() - tools.len()) as u64;
+            scores = scores.using(tools.iter().copied());
+        }
+        for at in tools {
+            let Some(name) = toolset.name(at) else { continue };
+            for argument in toolset.producers.arguments(at) {
+                let candidates = toolset.producers.candidates(at, argument, &scores, count);
+                found.arguments.push((name.to_owned(), argument.to_owned(), candidates));
+            }
+        }
+        found
+    }
 }
 
 impl PlanRecord {

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::CandidatesSummary;
-use super::record::ReadRecord;
 use crate::OfflineError;
 use crate::input::input_name;
 use crate::lines::{InputLines, each_input_line, parse_line};
@@ -18,7 +16,7 @@ use callwright_common::progress::ProgressObserver;
 use callwright_common::text::excerpt;
 use callwright_judge::scanner::Validators;
 use callwright_plan::generation::ToolList;
-use callwright_plan::producers::{Candidate, Edges, Producers, Segment, ToolShape, documented_fields};
+use callwright_plan::producers::{Edges, Producers, Segment, ToolShape, documented_fields};
 use callwright_search::embedding::Embedder;
 use callwright_types::{Owner, Tool, ToolKind};
 
@@ -37,6 +35,18 @@ pub(super) struct Ingredients<'a> {
 #[derive(Debug, Default)]
 pub(super) struct PlanToolsets {
     by_id: HashMap<String, PlanToolset>,
+    pub(super) counts: ToolsetCounts,
+}
+
+/// Counts over the file of the toolsets.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ToolsetCounts {
+    pub(super) toolsets: u64,
+    pub(super) tools: u64,
+    /// Tools skipped because their toolset has another tool of the same name.
+    pub(super) repeated: u64,
+    /// Lines that are unusable as a whole or in part.
+    pub(super) problems: u64,
 }
 
 /// Tools of one line.
@@ -46,13 +56,6 @@ pub(super) struct PlanToolset {
     pub(super) producers: Producers,
     /// Compiled tools; empty if calls are not judged.
     pub(super) tools: ToolList,
-}
-
-/// Candidates for a request: tool, argument and candidates, in the order of the tools.
-#[derive(Debug, Default)]
-pub(super) struct RequestCandidates {
-    pub(super) arguments: Vec<(String, String, Vec<Candidate>)>,
-    pub(super) unknown_calls: u64,
 }
 
 #[derive(Deserialize)]
@@ -99,12 +102,8 @@ impl PlanToolsets {
     ///
     /// # Errors
     /// [`OfflineError`] if the file cannot be read or has no toolset, or the embedder fails.
-    pub(super) async fn read(
-        from: Ingredients<'_>,
-        observer: &dyn ProgressObserver,
-        summary: &mut CandidatesSummary,
-    ) -> Result<Self, OfflineError> {
-        let mut by_id = BTreeMap::new();
+    pub(super) async fn read(from: Ingredients<'_>, observer: &dyn ProgressObserver) -> Result<Self, OfflineError> {
+        let (mut by_id, mut counts) = (BTreeMap::new(), ToolsetCounts::default());
         let read = each_input_line(InputLines::open(from.tools)?, observer, |line, report| {
             let (id, listed, broken) = match line.text().and_then(read_line) {
                 Ok((id, ..)) if by_id.contains_key(&id) => {
@@ -122,17 +121,17 @@ impl PlanToolsets {
             };
             broken.into_iter().for_each(report);
             let (listed, repeated) = each_once(listed);
-            summary.repeated += repeated;
-            summary.tools += listed.len() as u64;
+            counts.repeated += repeated;
+            counts.tools += listed.len() as u64;
             by_id.insert(id, listed);
             Ok(())
         })?;
-        summary.problems += read.problems;
-        let mut toolsets = Self::default();
+        counts.problems = read.problems;
+        counts.toolsets = by_id.len() as u64;
+        let mut toolsets = Self { by_id: HashMap::new(), counts };
         for (id, listed) in by_id {
             toolsets.by_id.insert(id, PlanToolset::of(listed, from).await?);
         }
-        summary.toolsets = toolsets.by_id.len() as u64;
         if toolsets.by_id.is_empty() {
             let source = std::io::Error::new(std::io::ErrorKind::InvalidInput, "the file contains no toolset");
             let fix = "give each toolset a line {\"id\", \"tools\": [{\"name\", \"description\", \"parameters\", \"output\"}]}";
@@ -182,28 +181,6 @@ impl PlanToolset {
 
     pub(super) fn name(&self, position: usize) -> Option<&str> {
         self.names.get(position).map(String::as_str)
-    }
-
-    /// Returns the candidates of all arguments of the called tools, or of all tools if the calls are unknown.
-    /// Returns the candidates of all arguments, or of those of the called tools if these are known.
-    pub(super) fn candidates(&self, read: &ReadRecord<'_>, count: usize) -> RequestCandidates {
-        let mut found = RequestCandidates::default();
-        let mut asked = self.producers.score(&read.request, &read.vectors);
-        let mut tools: Vec<usize> = (0..self.names.len()).collect();
-        if let Some(calls) = &read.record.calls {
-            let called: HashSet<&str> = calls.iter().map(String::as_str).collect();
-            tools.retain(|at| self.name(*at).is_some_and(|name| called.contains(name)));
-            found.unknown_calls = (called.len() - tools.len()) as u64;
-            asked = asked.using(tools.iter().copied());
-        }
-        for at in tools {
-            let Some(name) = self.name(at) else { continue };
-            for argument in self.producers.arguments(at) {
-                let candidates = self.producers.candidates(at, argument, &asked, count);
-                found.arguments.push((name.to_owned(), argument.to_owned(), candidates));
-            }
-        }
-        found
     }
 }
 

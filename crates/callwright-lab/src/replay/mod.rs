@@ -53,8 +53,9 @@ pub fn replay(job: &ReplayJob, observer: &dyn ProgressObserver) -> Result<Replay
     let judge = Judge::new(&job.policy, job.native_tool_calls, vectors);
     let process = |batch: &LineBatch, replayed: &mut ProcessedBatch<'_, JudgedTrace>| {
         for line in &batch.lines {
-            let judge = |record| replayed.record(JudgedTrace::new(record, &judge));
-            let read = line.text().and_then(|text| reading::read(text, judge));
+            let read = line
+                .text()
+                .and_then(|text| reading::read(text, |record| replayed.record(JudgedTrace::new(record, &judge))));
             if let Err(message) = read {
                 replayed.problem(line.number, message);
             }
@@ -63,8 +64,7 @@ pub fn replay(job: &ReplayJob, observer: &dyn ProgressObserver) -> Result<Replay
     };
     let mut all = Replay::default();
     let limits = &job.policy.limits;
-    let count = |judged: JudgedTrace| all.count(&judged, limits);
-    let read = process_lines(lines, None, cores().get(), observer, process, count)?;
+    let read = process_lines(lines, None, cores().get(), observer, process, |judged| all.count(&judged, limits))?;
     (all.lines, all.problems) = (read.lines, read.problems);
     Ok(all)
 }

@@ -38,8 +38,8 @@ pub fn retrieve(
     let output = OutputWriter::create(&job.rankings, &[&job.tools, &job.queries])?;
     let process =
         |batch: &LineBatch, rankings: &mut ProcessedBatch<'_, bool>| rank_batch(&tools, job, runtime, batch, rankings);
-    let count = |is_empty| summary.count(is_empty);
-    let read = process_lines(queries, Some(output), cores().get(), observer, process, count)?;
+    let read =
+        process_lines(queries, Some(output), cores().get(), observer, process, |is_empty| summary.count(is_empty))?;
     summary.problems += read.problems;
     Ok(summary)
 }

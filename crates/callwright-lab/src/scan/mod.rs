@@ -76,8 +76,7 @@ pub fn scan(job: &ScanJob, runtime: &Handle, observer: &dyn ProgressObserver) ->
         }
         Ok(())
     };
-    let count = |judged: JudgedMessage| summary.count(&judged);
-    let read = process_lines(answers, Some(output), cores().get(), observer, process, count)?;
+    let read = process_lines(answers, Some(output), cores().get(), observer, process, |judged| summary.count(&judged))?;
     summary.problems += read.problems;
     Ok(summary)
 }

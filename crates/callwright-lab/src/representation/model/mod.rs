@@ -16,8 +16,9 @@ pub use answer_cache::{AnswerCache, CachingModel};
 pub use client::LearnerModel;
 pub use client::ModelSettings;
 pub use estimate::Estimate;
+pub use prompts::Candidate;
 pub use proposer::LlmProposer;
-pub use selector::{Candidate, LlmSelector};
+pub use selector::LlmSelector;
 
 #[cfg(test)]
 mod test_model;

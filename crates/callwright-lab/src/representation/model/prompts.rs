@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::ModelSettings;
 use super::answer::PatternsAnswer;
-use super::selector::Candidate;
 use crate::representation::{Addition, Edition};
 use callwright_common::text::shortened;
 use callwright_prompt::Question;
@@ -32,6 +31,15 @@ const EDITION_EXAMPLE: &str = "Example: for the tool `water_plant`, its pattern 
 /// Worked example of a selection.
 const SELECTION_EXAMPLE: &str = "Example: the tools are A `list_plants` and B `water_plant`, and the request is \"My fern is dry\". The answer is \
     {\"letter\": \"B\"}";
+
+/// Tool that the selector may choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Candidate<'a> {
+    /// Name of the tool.
+    pub name: &'a str,
+    /// Description, with patterns.
+    pub description: &'a str,
+}
 
 /// Answer of the selector; it may also be written as the letter or the name alone.
 #[derive(JsonSchema)]

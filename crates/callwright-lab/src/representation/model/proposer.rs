@@ -51,8 +51,8 @@ impl Proposer for LlmProposer {
             let settings = &self.model.settings;
             let acceptance = Acceptance::new(settings, &sampled(addition.missed, settings));
             let question = prompts::addition(&addition, settings);
-            let accept = |answer: &str| acceptance.added(answer, addition.patterns, addition.room);
-            self.propose(addition.tool, question, accept).await
+            self.propose(addition.tool, question, |answer| acceptance.added(answer, addition.patterns, addition.room))
+                .await
         })
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::LearnerModel;
-use super::prompts::{letter, selection};
+use super::prompts::{Candidate, letter, selection};
 use crate::representation::ProposeError;
 use callwright_common::text::{one_line, shortened};
 use callwright_judge::repair::answers::read_choice;
@@ -13,15 +13,6 @@ const QUOTED_CHARS: usize = 160;
 
 /// Number of letters.
 const MAX_CANDIDATES: usize = 26;
-
-/// Tool that the selector may choose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate<'a> {
-    /// Name of the tool.
-    pub name: &'a str,
-    /// Description, with patterns.
-    pub description: &'a str,
-}
 
 /// Lets a model choose among the best tools by letter.
 #[derive(Debug)]
