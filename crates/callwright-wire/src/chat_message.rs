@@ -261,8 +261,12 @@ impl MessageContent for ChatMessage {
 
     fn call_elements(&self) -> Vec<(String, Box<RawValue>)> {
         let elements = self.call_objects().into_iter();
-        let id_of = |element: &RawObject| element.get("id").and_then(string).map(Cow::into_owned).unwrap_or_default();
-        elements.map(|element| (id_of(&element), element.to_raw())).collect()
+        elements
+            .map(|element| {
+                let id = element.get("id").and_then(string).map(Cow::into_owned).unwrap_or_default();
+                (id, element.to_raw())
+            })
+            .collect()
     }
 
     fn set_calls(&mut self, calls: &[Call]) -> bool {

@@ -515,8 +515,10 @@ impl<'a> DeltaFields<'a> {
 /// Whether an event is an error. Most servers send `{"error": ...}`; some send the bare object, marked by `"object":
 /// "error"`.
 fn has_error(fields: &TextFields<'_>) -> bool {
-    let is_bare = || fields.get("choices").is_none() && fields.string("object").as_deref() == Some("error");
-    fields.get("error").is_some() || is_bare() && fields.get("message").is_some()
+    fields.get("error").is_some()
+        || fields.get("choices").is_none()
+            && fields.string("object").as_deref() == Some("error")
+            && fields.get("message").is_some()
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ impl MessageView<'_> {
 
     /// Returns a view that borrows nothing.
     pub(crate) fn into_owned(self) -> MessageView<'static> {
-        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         MessageView {
             role: owned(self.role),
             text: self.text.map(owned),
@@ -43,6 +42,10 @@ impl MessageView<'_> {
             name: self.name.map(owned),
         }
     }
+}
+
+fn owned(text: Cow<'_, str>) -> Cow<'static, str> {
+    Cow::Owned(text.into_owned())
 }
 
 impl From<MessageView<'_>> for Message {

@@ -18,8 +18,7 @@ pub fn model_list(aliases: &[(&str, &str)]) -> Value {
 /// all others keep their text. Returns `None` if the upstream's response is not a model list.
 pub fn merge_model_lists(upstream: &[u8], aliases: &[(&str, &str)]) -> Option<Bytes> {
     let own = aliases.iter().map(|alias| raw(&model(*alias))).collect();
-    let is_other = |id: Option<&str>| id.is_none_or(|id| aliases.iter().all(|(alias, _)| id != *alias));
-    with_entries(upstream, own, is_other)
+    with_entries(upstream, own, |id| id.is_none_or(|id| aliases.iter().all(|(alias, _)| id != *alias)))
 }
 
 /// Returns the list with only those entries whose id satisfies `is_wanted`; their text is kept. Returns `None` if it

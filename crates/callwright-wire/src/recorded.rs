@@ -158,8 +158,7 @@ impl<'a> RecordedAnswer<'a> {
     pub fn is_cut_off(&self) -> bool {
         let form = answer_form(self.protocol);
         let own = self.fields.string("finish_reason").map(Cow::into_owned);
-        let message = || self.fields.get("message").and_then(|message| RawObject::parse(message.get()).ok());
-        let reason = own.or_else(|| form.finish_reason(&message()?));
+        let reason = own.or_else(|| form.finish_reason(&RawObject::parse(self.fields.get("message")?.get()).ok()?));
         reason.is_some_and(|reason| form.is_cut_off(&reason))
     }
 }

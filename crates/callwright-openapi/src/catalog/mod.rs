@@ -176,11 +176,15 @@ fn load_entries<'a>(
     base_dir: &Path,
     fetch: &dyn Fetch,
 ) -> Vec<(&'a str, Result<LoadedEntry, LoadError>)> {
-    let load = |&(name, settings): &(&'a String, &'a ToolsetSettings)| {
-        let loaded = load_entry(name, settings, base_dir, fetch);
-        (name.as_str(), loaded.map_err(|error| with_setting(error, name, settings, base_dir)))
-    };
-    map_in_order(&entries, BYTES_AT_ONCE, |(_, settings)| bytes(&base_dir.join(&settings.document)), load)
+    map_in_order(
+        &entries,
+        BYTES_AT_ONCE,
+        |(_, settings)| bytes(&base_dir.join(&settings.document)),
+        |&(name, settings)| {
+            let loaded = load_entry(name, settings, base_dir, fetch);
+            (name.as_str(), loaded.map_err(|error| with_setting(error, name, settings, base_dir)))
+        },
+    )
 }
 
 /// Names the setting in the error of a document that cannot be read. Errors of files in a folder name the file already.

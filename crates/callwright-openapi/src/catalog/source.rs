@@ -128,10 +128,12 @@ fn load_all(
     settings: &ToolsetSettings,
     fetch: &dyn Fetch,
 ) -> Vec<Result<Toolset, LoadError>> {
-    let load = |document: &DiscoveredDocument| {
-        load_from(&format!("{name}/{}", document.name), Origin::Path(&document.path), settings, fetch)
-    };
-    map_in_order(found, BYTES_AT_ONCE, |document| bytes(&document.path), load)
+    map_in_order(
+        found,
+        BYTES_AT_ONCE,
+        |document| bytes(&document.path),
+        |document| load_from(&format!("{name}/{}", document.name), Origin::Path(&document.path), settings, fetch),
+    )
 }
 
 /// Returns the size of a file; 0 if it is unknown.
@@ -142,12 +144,13 @@ pub(crate) fn bytes(path: &Path) -> u64 {
 /// Omits documents that are parts of others: those from which another one takes its operations, and those without
 /// operations to which another one refers. Two documents that take operations from each other are both kept.
 fn without_parts(toolsets: Vec<Toolset>) -> Vec<Toolset> {
-    let resolved = |toolset: &Toolset| fs::canonicalize(toolset.document.as_deref()?).ok();
-    let paths: Vec<Option<PathBuf>> = toolsets.iter().map(resolved).collect();
-    let is_part = |(toolset, path): (&Toolset, &Option<PathBuf>)| {
-        path.as_ref().is_some_and(|path| is_part(toolset, path, &toolsets, &paths))
-    };
-    let parts: Vec<bool> = toolsets.iter().zip(&paths).map(is_part).collect();
+    let documents = toolsets.iter().map(|toolset| toolset.document.as_deref());
+    let paths: Vec<Option<PathBuf>> = documents.map(|document| fs::canonicalize(document?).ok()).collect();
+    let parts: Vec<bool> = toolsets
+        .iter()
+        .zip(&paths)
+        .map(|(toolset, path)| path.as_ref().is_some_and(|path| is_part(toolset, path, &toolsets, &paths)))
+        .collect();
     toolsets.into_iter().zip(parts).filter(|(_, is_part)| !is_part).map(|(toolset, _)| toolset).collect()
 }
 

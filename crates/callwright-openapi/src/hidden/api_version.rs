@@ -121,8 +121,7 @@ fn typed(version: &str, schema: Option<&LocatedValue<'_>>) -> Value {
 
 /// Whether the version begins with a date, as in `2024-05-01-preview`.
 fn is_dated(version: &str) -> bool {
-    let digits_as_zero = |letter: char| if letter.is_ascii_digit() { '0' } else { letter };
-    let shape: String = version.chars().map(digits_as_zero).collect();
+    let shape: String = version.chars().map(|letter| if letter.is_ascii_digit() { '0' } else { letter }).collect();
     shape.starts_with("0000-00-00") && version.chars().all(is_of_version)
 }
 

@@ -137,10 +137,9 @@ fn value_of<'d>(schema: &LocatedValue<'d>, may_wrap: bool) -> Option<PromisedVal
         }
         _ => return None,
     };
-    let has_flag = |(node, _): (&LocatedValue<'_>, _)| {
-        ["nullable", "x-nullable"].iter().any(|keyword| node.flag(keyword) == Some(true))
-    };
-    let nullable = views.iter().any(has_flag) || views.types().any(|name| name == "null");
+    let is_flagged =
+        views.iter().any(|(node, _)| ["nullable", "x-nullable"].iter().any(|keyword| node.flag(keyword) == Some(true)));
+    let nullable = is_flagged || views.types().any(|name| name == "null");
     Some(PromisedValue { nullable, shape })
 }
 

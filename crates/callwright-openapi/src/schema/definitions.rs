@@ -90,8 +90,9 @@ const MAX_COPIED_SCHEMAS: usize = 8;
 
 /// Whether the schema at `target` is small enough to be copied inline. `known` has the results for the document.
 pub(super) fn is_copied(known: &mut HashMap<ValuePositionId, bool>, target: &LocatedValue<'_>) -> bool {
-    let is_small = || is_within(target.document, target.value, target.at.file(), &mut { MAX_COPIED_SCHEMAS });
-    *known.entry(target.at.id()).or_insert_with(is_small)
+    *known
+        .entry(target.at.id())
+        .or_insert_with(|| is_within(target.document, target.value, target.at.file(), &mut { MAX_COPIED_SCHEMAS }))
 }
 
 /// Decrements `left` for each schema; a recursive schema exhausts it.

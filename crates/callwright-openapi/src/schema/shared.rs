@@ -96,8 +96,9 @@ fn compact(value: Value) -> Value {
             Value::Array(items.into_iter().map(compact).collect::<Vec<_>>().into_boxed_slice().into_vec())
         }
         Value::Object(members) => {
-            let compacted = |(name, member): (String, Value)| (name.into_boxed_str().into_string(), compact(member));
-            Value::Object(members.into_iter().map(compacted).collect::<Map<_, _>>())
+            let members = members.into_iter();
+            let compacted = members.map(|(name, member)| (name.into_boxed_str().into_string(), compact(member)));
+            Value::Object(compacted.collect::<Map<_, _>>())
         }
         other => other,
     }

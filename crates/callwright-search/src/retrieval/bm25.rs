@@ -112,11 +112,14 @@ impl<Id> Bm25<Id> {
     /// terms are omitted.
     pub fn search(&self, query: &str, k: usize) -> Vec<Hit<'_, Id>> {
         let scores = self.scores(query);
-        let hit = |position: usize| {
-            let Score { score, evidence, coverage } = scores.of(position)?;
-            Some(Hit { id: self.ids.get(position)?, position, score, evidence, coverage })
-        };
-        scores.best(k).into_iter().filter_map(hit).collect()
+        let mut hits = Vec::new();
+        for position in scores.best(k) {
+            if let (Some(id), Some(score)) = (self.ids.get(position), scores.of(position)) {
+                let Score { score, evidence, coverage } = score;
+                hits.push(Hit { id, position, score, evidence, coverage });
+            }
+        }
+        hits
     }
 
     /// Returns the scores of all texts. Memory is proportional to their number, and time to the number of occurrences of

@@ -73,10 +73,10 @@ impl AnswerForm for MessagesAnswer {
     }
 
     fn contradicts_calls(&self, message: &dyn MessageContent, reason: Option<&str>) -> bool {
-        let is_contrary = |reason| {
-            !matches!(reason, TOOL_USE | PAUSE_TURN) && !self.is_cut_off(reason) && !chat_answer::is_cut_off(reason)
-        };
-        !message.calls().is_empty() && reason.is_none_or(is_contrary)
+        !message.calls().is_empty()
+            && reason.is_none_or(|reason| {
+                !matches!(reason, TOOL_USE | PAUSE_TURN) && !self.is_cut_off(reason) && !chat_answer::is_cut_off(reason)
+            })
     }
 
     fn usage(&self, fields: &RawObject) -> Option<Usage> {

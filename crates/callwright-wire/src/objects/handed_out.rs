@@ -105,8 +105,7 @@ impl AnswerObjects {
 
     /// Whether no answer has any of them. `body` is that of the request.
     pub fn is_none(&self, protocol: Protocol, body: &[u8]) -> bool {
-        let has_audio = || memchr::memmem::find(body, b"audio").is_some();
-        protocol == Protocol::Chat && self.root.is_none() && !has_audio()
+        protocol == Protocol::Chat && self.root.is_none() && memchr::memmem::find(body, b"audio").is_none()
     }
 }
 

@@ -13,8 +13,9 @@ pub fn form_references(content_type: &str, body: &[u8]) -> Result<Vec<ObjectRefe
     let boundary = parameter(content_type, "boundary").filter(|boundary| !boundary.is_empty());
     let delimiter = format!("--{}", boundary.ok_or(UncheckedBody::Malformed)?);
     // A delimiter is at the beginning of a line (RFC 2046, section 5.1.1).
-    let is_delimiter = |start: &usize| *start == 0 || body.get(start - 1) == Some(&b'\n');
-    let mut starts = memmem::find_iter(body, delimiter.as_bytes()).filter(is_delimiter).peekable();
+    let mut starts = memmem::find_iter(body, delimiter.as_bytes())
+        .filter(|start| *start == 0 || body.get(start - 1) == Some(&b'\n'))
+        .peekable();
     if starts.peek().is_none() {
         return Err(UncheckedBody::Malformed);
     }

@@ -57,9 +57,10 @@ impl PartsMessage {
 
     /// Reads the parts in the members of an answer.
     pub(crate) fn read_in(form: &'static dyn PartsForm, fields: &RawObject) -> Result<Self, AnswerError> {
-        let unreadable = || AnswerError::new(format!("`{}` of the answer is not a list", form.parts_key()));
         let list = present(fields.get(form.parts_key())).map_or("[]", RawValue::get);
-        Self::read(form, serde_json::from_str(list).map_err(|_| unreadable())?)
+        let parts = serde_json::from_str(list)
+            .map_err(|_| AnswerError::new(format!("`{}` of the answer is not a list", form.parts_key())))?;
+        Self::read(form, parts)
     }
 
     /// Reads the parts of a message, which must have a list of them.

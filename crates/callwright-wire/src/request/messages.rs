@@ -38,8 +38,8 @@ impl ModelRequest {
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
-        let search = || has_one_of(self.conversation_text(), self.form.call_words());
-        !self.additions.messages.is_empty() || *self.may_have_calls.get_or_init(search)
+        !self.additions.messages.is_empty()
+            || *self.may_have_calls.get_or_init(|| has_one_of(self.conversation_text(), self.form.call_words()))
     }
 
     /// Returns the roles and texts of the client's messages up to and including the first user message. This text

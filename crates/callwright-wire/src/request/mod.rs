@@ -145,11 +145,13 @@ impl ModelRequest {
             ToolKind::Predefined => self.protocol != Protocol::Responses,
             ToolKind::BuiltIn => false,
         };
-        let only = |element: &RawValue| {
+        let mut listed = Vec::new();
+        for element in self.tool_elements() {
             let mut tools = self.form.read_tools(element);
-            tools.pop().filter(|tool| tools.is_empty() && is_named(tool))
-        };
-        self.tool_elements().into_iter().map(|element| (only(element), element.get())).collect()
+            let only = tools.pop().filter(|tool| tools.is_empty() && is_named(tool));
+            listed.push((only, element.get()));
+        }
+        listed
     }
 
     fn tool_elements(&self) -> Vec<&RawValue> {

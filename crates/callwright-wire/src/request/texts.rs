@@ -131,9 +131,10 @@ fn element(element: &RawValue, visit: &mut PartVisitor<'_>) {
 
 fn user_message(fields: &ObjectFields<'_>, visit: &mut PartVisitor<'_>) {
     let Some(value) = fields.get("content") else { return };
-    let parts = array(value);
-    let is_users = |part: &&RawValue| kind_of(part).is_none_or(|kind| kind != "tool_result");
-    if parts.as_ref().is_none_or(|parts| parts.is_empty() || parts.iter().any(is_users)) {
+    let is_users = array(value).is_none_or(|parts| {
+        parts.is_empty() || parts.iter().any(|part| kind_of(part).is_none_or(|kind| kind != "tool_result"))
+    });
+    if is_users {
         visit(RequestPart::UserMessage);
     }
     content(value.get(), TextAuthor::User, visit);

@@ -58,11 +58,9 @@ impl<'a> StreamEvent<'a> {
             ObjectFields::parse(data).ok_or_else(|| AnswerError::new("an event of the stream is not a JSON object"))?;
         let name = fields.string("type").unwrap_or_default().into_owned();
         let mut kind = EventKind::new(&name);
-        let is_failed = || {
-            let response = fields.object("response");
-            response.is_some_and(|response| response.string("status").as_deref() == Some("failed"))
-        };
-        if name.is_empty() && fields.get("error").is_some() || kind == EventKind::End && is_failed() {
+        let is_failed = kind == EventKind::End
+            && fields.object("response").is_some_and(|response| response.string("status").as_deref() == Some("failed"));
+        if is_failed || name.is_empty() && fields.get("error").is_some() {
             kind = EventKind::Error;
         }
         Ok(Self { kind, name, fields })

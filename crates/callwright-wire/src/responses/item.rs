@@ -102,12 +102,11 @@ pub(super) fn is_of_program(item: &ObjectFields<'_>) -> bool {
 
 /// Returns the call of an item. Missing members are empty; arguments that are not a string become their JSON text.
 pub(super) fn call_of(item: &ObjectFields<'_>, kind: ItemKind) -> Call {
-    let own_id = || if kind == ItemKind::ClientCall { item.string("id") } else { None };
-    let id = item.string("call_id").or_else(own_id).unwrap_or_default().into_owned();
+    let id = item.string("call_id").or_else(|| if kind == ItemKind::ClientCall { item.string("id") } else { None });
     let arguments = ["arguments", "input", "action", "operation"].iter().find_map(|key| item.get(key));
     let arguments = arguments.map(|value| string(value).unwrap_or(Cow::Borrowed(value.get())));
     Call {
-        id,
+        id: id.unwrap_or_default().into_owned(),
         name: item.string("name").unwrap_or_default().into_owned(),
         arguments: arguments.unwrap_or_default().into_owned(),
     }

@@ -291,8 +291,8 @@ pub(super) fn joined(streamed: &[StreamedItem], finals: Vec<Box<RawValue>>) -> F
 /// one of its kind. Servers generate the ids of final items again.
 fn matches(streamed: &[StreamedItem], finals: &[Box<RawValue>]) -> Vec<Option<usize>> {
     let kinds: Vec<Option<String>> = finals.iter().map(|item| type_of(item)).collect();
-    let is_of_kind = |item: &StreamedItem, place: usize| kinds.get(place) == Some(&Some(item.member("type")));
-    let (mut places, is_free) = identified(streamed, finals, is_of_kind);
+    let (mut places, is_free) =
+        identified(streamed, finals, |item, place| kinds.get(place) == Some(&Some(item.member("type"))));
     let mut remaining: HashMap<&str, VecDeque<usize>> = HashMap::new();
     for (at, kind) in kinds.iter().enumerate().filter(|(at, _)| is_free.get(*at) == Some(&true)) {
         remaining.entry(kind.as_deref().unwrap_or_default()).or_default().push_back(at);

@@ -35,12 +35,10 @@ pub(super) fn intersection(left: &Map<String, Value>, right: &Map<String, Value>
 
 /// Whether `closed` is a closed object that lacks a property which `other` describes.
 fn closes_out(closed: &Map<String, Value>, other: &Map<String, Value>) -> bool {
-    let described = |schema: &Map<String, Value>, name: &String| {
-        schema.get("properties").and_then(Value::as_object).is_some_and(|all| all.contains_key(name))
-    };
+    let described = closed.get("properties").and_then(Value::as_object);
     let is_closed = closed.get("additionalProperties").is_some_and(|more| more != &Value::Bool(true));
     let mut others = other.get("properties").and_then(Value::as_object).into_iter().flatten();
-    is_closed && others.any(|(name, _)| !described(closed, name))
+    is_closed && others.any(|(name, _)| !described.is_some_and(|all| all.contains_key(name)))
 }
 
 fn properties(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Value> {

@@ -91,16 +91,20 @@ pub(super) fn types(schema: &Map<String, Value>) -> Vec<String> {
 
 /// Returns the keywords of `schema` that apply to values of the type `name`, without annotations.
 pub(super) fn part(schema: &Map<String, Value>, name: &str) -> Map<String, Value> {
-    let concerns = |key: &str| match key {
+    let mut part: Map<String, Value> = Map::from_iter([("type".to_owned(), name.into())]);
+    part.extend(schema.iter().filter(|(key, _)| concerns(key, name)).map(|(key, value)| (key.clone(), value.clone())));
+    part
+}
+
+/// Whether the keyword `key` applies to values of the type `name`.
+fn concerns(key: &str, name: &str) -> bool {
+    match key {
         "type" => false,
         key if is_annotation(key) => false,
         key if OF_OBJECTS.contains(&key) => name == "object",
         key if OF_ARRAYS.contains(&key) => name == "array",
         _ => name != "null" && name != "object" && name != "array",
-    };
-    let mut part: Map<String, Value> = Map::from_iter([("type".to_owned(), name.into())]);
-    part.extend(schema.iter().filter(|(key, _)| concerns(key)).map(|(key, value)| (key.clone(), value.clone())));
-    part
+    }
 }
 
 fn type_of(value: &Value) -> &'static str {

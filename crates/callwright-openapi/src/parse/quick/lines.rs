@@ -23,8 +23,8 @@ impl<'t> YamlText<'t> {
     /// (YAML 1.2.2, section 5.1).
     pub(super) fn new(text: &'t str) -> Option<Self> {
         let bytes = text.as_bytes();
-        let is_refused = |byte: &u8| *byte < b' ' && !matches!(byte, b'\n' | b'\t') || *byte == 0x7f;
-        if bytes.iter().filter(|byte| is_refused(byte)).count() > 0 {
+        let refused = bytes.iter().filter(|byte| **byte < b' ' && !matches!(byte, b'\n' | b'\t') || **byte == 0x7f);
+        if refused.count() > 0 {
             return None;
         }
         let mut rest = bytes;

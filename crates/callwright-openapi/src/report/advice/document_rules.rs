@@ -26,8 +26,11 @@ pub(super) fn missing_server(subject: &AdviceSubject<'_>, findings: &mut Finding
 /// whereas `getUserGroup` and `get_group_users` are. Each name is mapped to one key, so the time is linear in the
 /// number of operations.
 pub(super) fn confusable_names(subject: &AdviceSubject<'_>, findings: &mut Findings) {
-    let key = |operation: &Operation| key(operation.operation_id.as_deref().unwrap_or_else(|| operation.own_name()));
-    for (source, names) in groups(subject, |_, operation| Some(key(operation)).filter(|key| !key.is_empty())) {
+    let groups = groups(subject, |_, operation| {
+        let key = key(operation.operation_id.as_deref().unwrap_or_else(|| operation.own_name()));
+        Some(key).filter(|key| !key.is_empty())
+    });
+    for (source, names) in groups {
         let at = source.operation.member("operationId").map_or_else(|| source.operation.at.clone(), |id| id.at);
         let message = format!("{names} differ only in case, word order, number or version");
         findings.add(&source.label(), &at, message);
@@ -36,11 +39,11 @@ pub(super) fn confusable_names(subject: &AdviceSubject<'_>, findings: &mut Findi
 
 /// `same-description`. Skips operations without a description, which `missing-description` reports.
 pub(super) fn same_description(subject: &AdviceSubject<'_>, findings: &mut Findings) {
-    let description = |source: &DocumentOperation<'_>, tool: &Operation| {
+    let groups = groups(subject, |source, tool| {
         let is_described = ["summary", "description"].iter().any(|key| source.operation.text(key).is_some());
         is_described.then(|| tool.tool.description.clone())
-    };
-    for (source, names) in groups(subject, description) {
+    });
+    for (source, names) in groups {
         findings.add(&source.label(), &text_of(&source.operation), format!("{names} share one description"));
     }
 }
@@ -65,11 +68,14 @@ fn groups<'s, 'd, K: Eq + Hash>(
     }
     let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|group| group.len() > 1).collect();
     groups.sort_unstable();
-    let of_group = |group: Vec<usize>| {
+    let mut named = Vec::with_capacity(groups.len());
+    for group in groups {
         let tools: Vec<_> = group.into_iter().filter_map(|index| subject.tools.get(index)).collect();
-        Some((&tools.first()?.0, listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN_NAMES)))
-    };
-    groups.into_iter().filter_map(of_group).collect()
+        if let Some((first, _)) = tools.first() {
+            named.push((first, listed(tools.iter().map(|(_, operation)| operation.own_name()), SHOWN_NAMES)));
+        }
+    }
+    named
 }
 
 /// Returns the key that confusable names share: their words without numbers and versions, in the singular, sorted.
