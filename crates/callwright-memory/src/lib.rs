@@ -1,4 +1,4 @@
-//! What the proxy remembers: lessons from corrected mistakes and verified successes, procedures of past solutions, and
+//! Memory of the proxy: lessons from corrected mistakes and verified successes, procedures of past solutions, and
 //! learned tool descriptions.
 //!
 //! `learning` is the learner that runs beside the proxy and drafts lessons and procedures from recorded turns.
