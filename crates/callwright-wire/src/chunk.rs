@@ -433,7 +433,7 @@ pub(super) struct DeltaFields<'a> {
     pub(super) legacy_call: Option<CallPiece<'a>>,
 }
 
-/// Parses an event as [`read_item`](super::read_item) does, without copies.
+/// Parses an event as [`read_item`] does, without copies.
 pub(super) fn read_event(event: &SseEvent) -> Result<EventFields<'_>, AnswerError> {
     let data = match event.data() {
         EventData::Empty => return Ok(EventFields::Other),

@@ -46,11 +46,12 @@ pub(in crate::http) async fn explain(
         model.ok_or_else(|| error::invalid_body("`request` has no `model`; it must be the body of a chat request"))?;
     let fields = fields(&headers).map_err(error::invalid_body)?;
     let keys = side.access.keys();
-    let key = key.as_deref().map(|name| {
-        let message = || format!("there is no key `{name}`; `GET /admin/keys` lists them");
-        keys.get(name).ok_or_else(|| error::invalid_body(message()))
-    });
-    let explained = side.pipeline.inspect().explain(model, key.transpose()?.map(|key| &**key), &fields);
+    let mut of_key = None;
+    if let Some(name) = &key {
+        let unknown = || error::invalid_body(format!("there is no key `{name}`; `GET /admin/keys` lists them"));
+        of_key = Some(&**keys.get(name).ok_or_else(unknown)?);
+    }
+    let explained = side.pipeline.inspect().explain(model, of_key, &fields);
     Ok(Json(explained.map_err(|error| {
         error::invalid_request(StatusCode::BAD_REQUEST, error.to_string(), "policy_not_selectable")
     })?))

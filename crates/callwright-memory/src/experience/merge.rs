@@ -21,7 +21,7 @@ const MAX_EVIDENCE: usize = 256;
 static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("`([^`]+)`|\"([^\"]+)\"").ok());
 
 /// Learns a draft that `evidence` verifies. `existing` are the lessons that it may duplicate, from
-/// [`LessonStore::similar`](super::LessonStore::similar). A retired duplicate stays retired, because a harmful lesson
+/// `LessonStore::similar`. A retired duplicate stays retired, because a harmful lesson
 /// must not be learned again. A draft that may contain text of a client's own tools is not learned.
 pub fn learn<'a>(
     draft: LessonDraft,

@@ -180,7 +180,7 @@ impl ResponsesWriter {
             EventKind::ItemAdded => {
                 let id = event.fields.object("item").as_ref().and_then(id_in).filter(|id| !id.is_empty())?;
                 let is_known = self.items.items.iter().any(|item| item.id == id);
-                (last.is_none() && !is_known).then(|| self.items.next_index)
+                (last.is_none() && !is_known).then_some(self.items.next_index)
             }
             EventKind::ItemDone => {
                 let id = event.fields.object("item").as_ref().and_then(id_in);

@@ -13,7 +13,7 @@ use callwright_search::retrieval::{Bm25, is_stop_word};
 use callwright_types::memory::Fingerprint;
 use callwright_types::{Procedure, Scope};
 
-/// Indexed procedures of all scopes. Retired ones are included in [`ProcedureStore::in_scope`], but not found.
+/// Indexed procedures of all scopes. Retired ones are included in `ProcedureStore::in_scope`, but not found.
 pub type ProcedureStore = MemoryStore<ProcedureIndex>;
 
 impl ProcedureStore {

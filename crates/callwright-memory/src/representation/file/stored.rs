@@ -37,7 +37,7 @@ pub struct RepresentationFile {
 pub struct LearnerRun {
     /// Date of the run.
     pub date: Date,
-    /// Name of the proposer: [`Proposer::name`](crate::representation::Proposer::name).
+    /// Name of the proposer: `Proposer::name` of the lab.
     pub proposer: String,
     /// Embedder of the vectors in the run; `None`: words only.
     #[serde(skip_serializing_if = "Option::is_none", default)]
