@@ -4,7 +4,7 @@ use super::cycles::ModuleGraph;
 use super::import_breaks;
 use super::sources::{Source, sources};
 
-const EMBEDDING: &str = "crates/callwright-search/src/embedding/sample.rs";
+const EMBEDDING: &str = "crates/callwright-search/src/embedding/table/sample.rs";
 
 fn breaks(path: &str, text: &str) -> Vec<String> {
     import_breaks(&Source::new(path, text.to_owned()))
