@@ -17,6 +17,9 @@ const MAX_BYTES: usize = 32 * 1024;
 /// Maximum nesting of copies, tried in descending order.
 const DEPTHS: [usize; 7] = [12, 8, 6, 4, 3, 2, 1];
 
+/// Maximum nesting of schemas; guards against artificially deep input.
+const MAX_LEVELS: usize = 200;
+
 /// Text that is added to the description of an opened schema.
 const OPENED: &str = "Its content is not described here; any content is accepted.";
 
@@ -34,6 +37,7 @@ fn inline(schema: &Value, depth: usize, bytes: usize) -> Option<(Value, Vec<Loss
         definitions: definitions(schema).unwrap_or(&nothing),
         depth,
         bytes_left: bytes,
+        level: 0,
         losses: Losses::default(),
     };
     let written = inliner.any(schema, &DialectTrail::Root, &mut Vec::new())?;
@@ -44,6 +48,8 @@ struct Inliner<'a> {
     definitions: &'a Map<String, Value>,
     depth: usize,
     bytes_left: usize,
+    /// Nesting of the schema that is read.
+    level: usize,
     losses: Losses,
 }
 
@@ -52,6 +58,21 @@ impl<'a> Inliner<'a> {
     /// too large.
     fn any(&mut self, schema: &'a Value, trail: &DialectTrail<'_>, copied: &mut Vec<&'a str>) -> Option<Value> {
         let Value::Object(members) = schema else { return Some(schema.clone()) };
+        if self.level > MAX_LEVELS {
+            return self.opened(members, trail).map(Value::Object);
+        }
+        self.level += 1;
+        let inlined = self.inlined(members, trail, copied);
+        self.level -= 1;
+        inlined
+    }
+
+    fn inlined(
+        &mut self,
+        members: &'a Map<String, Value>,
+        trail: &DialectTrail<'_>,
+        copied: &mut Vec<&'a str>,
+    ) -> Option<Value> {
         let Some(written) = reference(members) else {
             return self.members(members, trail, copied).map(Value::Object);
         };

@@ -4,9 +4,17 @@ use serde_json::{Map, Value};
 
 use crate::schema::is_annotation;
 
+/// Maximum nesting of properties that are merged.
+const MAX_LEVELS: usize = 32;
+
 /// Returns the schema of the values that both `left` and `right` accept; `None` if that needs `allOf`. The
 /// description of `left` comes first.
 pub(super) fn intersection(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Map<String, Value>> {
+    both(left, right, MAX_LEVELS)
+}
+
+fn both(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) -> Option<Map<String, Value>> {
+    let levels = levels.checked_sub(1)?;
     if closes_out(left, right) || closes_out(right, left) {
         return None;
     }
@@ -17,13 +25,13 @@ pub(super) fn intersection(left: &Map<String, Value>, right: &Map<String, Value>
             continue;
         };
         let combined = match key.as_str() {
-            "properties" => properties(own.as_object()?, value.as_object()?)?,
+            "properties" => properties(own.as_object()?, value.as_object()?, levels)?,
             "required" => union(own.as_array()?, value.as_array()?),
             "type" => types(own, value)?,
             "enum" => values(own.as_array()?, |candidate| value.as_array().is_some_and(|all| all.contains(candidate)))?,
             "minimum" | "minLength" | "minItems" | "minProperties" => bound(own, value, f64::max)?,
             "maximum" | "maxLength" | "maxItems" | "maxProperties" => bound(own, value, f64::min)?,
-            "items" => Value::Object(intersection(own.as_object()?, value.as_object()?)?),
+            "items" => Value::Object(both(own.as_object()?, value.as_object()?, levels)?),
             "description" => description(own, value),
             key if is_annotation(key) => own.clone(),
             _ => return None,
@@ -41,11 +49,11 @@ fn closes_out(closed: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     is_closed && others.any(|(name, _)| !described.is_some_and(|all| all.contains_key(name)))
 }
 
-fn properties(left: &Map<String, Value>, right: &Map<String, Value>) -> Option<Value> {
+fn properties(left: &Map<String, Value>, right: &Map<String, Value>, levels: usize) -> Option<Value> {
     let mut joined = left.clone();
     for (name, schema) in right {
         let combined = match joined.get(name) {
-            Some(own) if own != schema => Value::Object(intersection(own.as_object()?, schema.as_object()?)?),
+            Some(own) if own != schema => Value::Object(both(own.as_object()?, schema.as_object()?, levels)?),
             _ => schema.clone(),
         };
         joined.insert(name.clone(), combined);
