@@ -77,7 +77,7 @@ pub(crate) struct TurnSpending {
 }
 
 /// State of the dialogue of one turn.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Dialogue {
     limits: Limits,
     /// Whether only one round is allowed: the client requested several choices, or the mode is not `guard`.
@@ -98,7 +98,18 @@ pub(crate) struct Dialogue {
 impl Dialogue {
     /// Creates a dialogue with `limits`; a `single` dialogue makes one upstream request.
     pub(crate) fn new(limits: Limits, single: bool) -> Self {
-        Self { limits, single, ..Self::default() }
+        // No struct update: the limits of a default dialogue would be built and thrown away in each turn.
+        Self {
+            limits,
+            single,
+            requests: 0,
+            static_rounds: 0,
+            dynamic_rounds: 0,
+            planned: 0,
+            confirmed: false,
+            nudged: false,
+            closing: None,
+        }
     }
 
     /// Returns the first step. It always sends the client's own request, independent of the limits.

@@ -226,6 +226,9 @@ impl MessageContent for ChatMessage {
     }
 
     fn unjudged_calls(&self) -> Vec<Call> {
+        if !self.has_unjudged_calls() {
+            return Vec::new();
+        }
         let elements = self.present_elements();
         let unjudged = self.unjudged_in(0..self.elements.len(), &elements);
         unjudged.filter_map(|element| read_unjudged(&ObjectFields::parse(element.get())?)).collect()
@@ -281,6 +284,10 @@ impl MessageContent for ChatMessage {
     }
 
     fn adopt_custom_calls(&mut self, is_function: &dyn Fn(&Call) -> bool) -> Vec<String> {
+        // Nearly no message has any, and the calls are read once more for them.
+        if !self.has_unjudged_calls() {
+            return Vec::new();
+        }
         let mut adopted = Vec::new();
         let mut elements: Vec<RawObject> = self.fields().get_as("tool_calls").unwrap_or_default();
         for element in &mut elements {

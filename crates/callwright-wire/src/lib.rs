@@ -46,6 +46,7 @@ mod text_request;
 mod tool_choice;
 mod tools;
 mod usage;
+mod words;
 
 pub use assembler::Assembler;
 pub use assistant::AssistantMessage;

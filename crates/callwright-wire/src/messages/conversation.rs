@@ -23,6 +23,7 @@ use crate::fields::{ObjectFields, present};
 use crate::kept::KeptCall;
 use crate::parts::{ConversationForm, Rejoined};
 use crate::request::RequestFields;
+use crate::words::CallWords;
 use crate::{KeptPart, MessageView, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool_names::call_id;
@@ -152,8 +153,8 @@ impl ConversationForm for MessagesRequest {
         raw(&conversation)
     }
 
-    fn call_words(&self) -> &'static [&'static str] {
-        &["\"tool_use\""]
+    fn call_words(&self) -> CallWords {
+        CallWords { of_tools: Some("\"tool_use\""), other: None }
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::request::{Additions, RequestFields};
 use crate::tools::WrittenToolFields;
+use crate::words::CallWords;
 use crate::{AssistantMessage, KeptPart, MessageView, ReasoningPart, RequestError, ToolChoice};
 use callwright_common::json::raw;
 use callwright_types::{Call, Tool};
@@ -101,7 +102,7 @@ pub(crate) trait ConversationForm: Debug + Sync {
     }
 
     /// Returns words of which the text of a conversation with calls has at least one.
-    fn call_words(&self) -> &'static [&'static str];
+    fn call_words(&self) -> CallWords;
 }
 
 /// A conversation into which kept parts were put back.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -13,6 +14,7 @@ use crate::message_calls::FunctionCall;
 use crate::parts::{ConversationForm, Rejoined, RequestForm};
 use crate::scanner::{Scanned, Scanner};
 use crate::tools::{WrittenToolFields, read_tool};
+use crate::words::{CallWords, Word};
 use crate::{AssistantMessage, KeptPart, MessageView, RequestError, ToolChoice};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::{Call, Tool};
@@ -122,8 +124,9 @@ impl ConversationForm for ChatRequest {
         Rejoined { conversation: raw(&messages), positions }
     }
 
-    fn call_words(&self) -> &'static [&'static str] {
-        &["\"tool_calls\"", "\"function_call\""]
+    fn call_words(&self) -> CallWords {
+        static FUNCTION_CALL: Word = Word::new(|| Finder::new("\"function_call\""));
+        CallWords { of_tools: Some("\"tool_calls\""), other: Some(&FUNCTION_CALL) }
     }
 }
 

@@ -152,7 +152,7 @@ impl ModelRequest {
         Arc::make_mut(&mut self.fields).set(key, value);
         self.edited = true;
         if key == self.form.conversation_key() {
-            (self.viewed, self.may_have_calls) = (OnceLock::new(), OnceLock::new());
+            (self.viewed, self.tool_words) = (OnceLock::new(), Arc::default());
         }
     }
 

@@ -8,16 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use memchr::memmem;
+use memchr::memmem::Finder;
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
 use crate::content::SEPARATOR;
 use crate::parts::Rejoined;
+use crate::words::{ToolWords, Word, has_one_of};
 use crate::{KeptPart, MessageView, ReasoningPart};
+use callwright_types::Protocol;
 
 /// Parts of the types of reasoning, and of references to it.
-const REASONING: [&str; 3] = ["thinking", "reasoning", "item_reference"];
+static REASONING: [Word; 3] = [
+    Word::new(|| Finder::new("thinking")),
+    Word::new(|| Finder::new("reasoning")),
+    Word::new(|| Finder::new("item_reference")),
+];
 
 impl ModelRequest {
     /// Returns the messages, including pushed ones. Elements that are not objects are omitted; the upstream decides
@@ -38,8 +44,7 @@ impl ModelRequest {
     /// Whether a message may contain calls. Searches for the names of their fields only, without parsing the
     /// messages.
     pub fn may_have_calls(&self) -> bool {
-        !self.additions.messages.is_empty()
-            || *self.may_have_calls.get_or_init(|| has_one_of(self.conversation_text(), self.form.call_words()))
+        !self.additions.messages.is_empty() || self.tool_words().calls
     }
 
     /// Returns the roles and texts of the client's messages up to and including the first user message. This text
@@ -53,6 +58,11 @@ impl ModelRequest {
             }
         }
         text
+    }
+
+    /// Returns the words about tools in the client's conversation.
+    pub(super) fn tool_words(&self) -> ToolWords {
+        *self.tool_words.get_or_init(|| ToolWords::in_text(self.conversation_text(), self.form.call_words()))
     }
 
     /// Returns the JSON text of the client's conversation.
@@ -90,7 +100,7 @@ impl ModelRequest {
     /// Returns the reasoning in the client's conversation, in order; none in chat completions, whose providers do not
     /// verify it.
     pub fn reasoning(&self) -> Vec<ReasoningPart> {
-        match has_one_of(self.conversation_text(), &REASONING) {
+        match self.protocol != Protocol::Chat && has_one_of(self.conversation_text(), &REASONING) {
             true => self.form.reasoning(&self.fields),
             false => Vec::new(),
         }
@@ -102,11 +112,6 @@ impl ModelRequest {
             self.set(self.form.conversation_key(), self.form.without_reasoning(&self.fields, positions));
         }
     }
-}
-
-/// Whether a text has one of these words.
-pub(super) fn has_one_of(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use serde_json::value::RawValue;
 use super::fields::{ObjectFields, string_in};
 use super::message_view::MessageView;
 use super::parts::RequestForm;
+use super::words::ToolWords;
 use super::{RequestError, ToolChoice};
 use callwright_types::{Protocol, Tool, ToolKind};
 pub(crate) use chat::ChatRequest;
@@ -40,8 +41,8 @@ pub struct ModelRequest {
     edited: bool,
     /// Views of the client's messages, once they were read; shared by clones until the conversation is edited.
     viewed: OnceLock<Arc<[MessageView<'static>]>>,
-    /// Whether the client's conversation may have calls, once it was searched.
-    may_have_calls: OnceLock<bool>,
+    /// Words about tools in the client's conversation, once they were searched for; shared like `viewed`.
+    tool_words: Arc<OnceLock<ToolWords>>,
 }
 
 impl ModelRequest {
@@ -64,7 +65,7 @@ impl ModelRequest {
             fields: Arc::new(fields),
             edited: false,
             viewed: OnceLock::new(),
-            may_have_calls: OnceLock::new(),
+            tool_words: Arc::default(),
         })
     }
 

@@ -3,27 +3,28 @@
 
 use std::collections::BTreeSet;
 
+use memchr::memmem::Finder;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::ModelRequest;
-use super::messages::has_one_of;
 use crate::fields::{ObjectFields, array};
+use crate::words::{Word, has_one_of};
 use callwright_types::{Protocol, Tool, tool_names};
 
 /// Member of an element of a conversation with the tools that it brings: of items `additional_tools` and
 /// `tool_search_output` of Responses, and of messages.
 const TOOLS: &str = "tools";
-const LIST: &str = "\"tools\"";
 
 /// Type of a block that names a tool which a search has found, and its member with the name.
 const REFERENCE: &str = "tool_reference";
+static REFERENCE_WORD: [Word; 1] = [Word::new(|| Finder::new(REFERENCE))];
 const REFERENCED: &str = "tool_name";
 
 /// Type of a block with the result of a client's tool.
 const CLIENT_RESULT: &str = "tool_result";
 
-const NAMESPACE: &str = "\"namespace\"";
+static NAMESPACE_WORD: [Word; 1] = [Word::new(|| Finder::new("\"namespace\""))];
 
 /// Tools of a request besides those in its own list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -73,13 +74,14 @@ impl ModelRequest {
             self.tools_text().into_iter().for_each(|list| add_qualified(list, &mut elsewhere.qualified));
         }
         let text = self.conversation_text();
-        if has_one_of(text, &[REFERENCE]) {
+        let words = self.tool_words();
+        if words.reference {
             let References { names, are_of_client } = references(text);
             elsewhere.referenced = names;
             // The request lists what the client's search has found so far.
             elsewhere.is_open |= are_of_client;
         }
-        if has_one_of(text, &[LIST]) {
+        if words.list {
             let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
             let lists = elements.into_iter().filter_map(|element| ObjectFields::parse(element.get()));
             let lists = lists.flat_map(|element| lists_of(&element)).filter_map(|list| array(list).map(|_| list));
@@ -131,7 +133,7 @@ fn lists_of<'a>(element: &ObjectFields<'a>) -> Vec<&'a RawValue> {
 
 /// Adds the names of the tools of namespaces in a list.
 fn add_qualified(list: &str, names: &mut BTreeSet<(String, String)>) {
-    if !has_one_of(list, &[NAMESPACE]) {
+    if !has_one_of(list, &NAMESPACE_WORD) {
         return;
     }
     let elements: Vec<&RawValue> = serde_json::from_str(list).unwrap_or_default();
@@ -161,7 +163,7 @@ fn references(text: &str) -> References {
     let mut found = References::default();
     let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     for element in elements {
-        if has_one_of(element.get(), &[REFERENCE])
+        if has_one_of(element.get(), &REFERENCE_WORD)
             && let Ok(value) = serde_json::from_str::<Value>(element.get())
         {
             found.add(&value, false);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use memchr::memmem::Finder;
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -15,6 +16,7 @@ use crate::fields::{ObjectFields, string, string_in};
 use crate::kept::KeptCall;
 use crate::parts::{ConversationForm, Rejoined};
 use crate::request::RequestFields;
+use crate::words::{CallWords, Word};
 use crate::{KeptPart, MessageView, ReasoningPart};
 use callwright_common::json::{RawObject, raw};
 use callwright_types::tool_names::is_same_call_id;
@@ -144,8 +146,9 @@ impl ConversationForm for ResponsesRequest {
     }
 
     /// Results have it as well: with `previous_response_id`, a request has results without their calls.
-    fn call_words(&self) -> &'static [&'static str] {
-        &["_call"]
+    fn call_words(&self) -> CallWords {
+        static CALL: Word = Word::new(|| Finder::new("_call"));
+        CallWords { of_tools: None, other: Some(&CALL) }
     }
 }
 
