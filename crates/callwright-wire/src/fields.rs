@@ -174,8 +174,42 @@ pub(super) fn decode(quoted: &str, escaped: bool) -> Option<Cow<'_, str>> {
     if !escaped {
         return Some(Cow::Borrowed(inner));
     }
+    if let Some(text) = unescaped(inner) {
+        return Some(Cow::Owned(text));
+    }
     let StringBytes(bytes) = serde_json::from_str(quoted).ok()?;
     Some(Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into())))
+}
+
+/// Resolves the escapes of a string; `None` if it has surrogates, which `serde_json` resolves.
+fn unescaped(inner: &str) -> Option<String> {
+    let mut text = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = next_escape(rest.as_bytes()) {
+        text.push_str(rest.get(..at)?);
+        let (resolved, length) = match *rest.as_bytes().get(at + 1)? {
+            plain @ (b'"' | b'\\' | b'/') => (char::from(plain), 2),
+            b'b' => ('\u{8}', 2),
+            b'f' => ('\u{c}', 2),
+            b'n' => ('\n', 2),
+            b'r' => ('\r', 2),
+            b't' => ('\t', 2),
+            b'u' => (char::from_u32(u32::from_str_radix(rest.get(at + 2..at + 6)?, 16).ok()?)?, 6),
+            _ => return None,
+        };
+        text.push(resolved);
+        rest = rest.get(at + length..)?;
+    }
+    text.push_str(rest);
+    Some(text)
+}
+
+/// Returns the position of the next backslash. It is near in JSON inside a string, where a search has a higher fixed cost
+/// than a loop.
+fn next_escape(text: &[u8]) -> Option<usize> {
+    let (near, far) = text.split_at_checked(16).unwrap_or((text, &[]));
+    let found = near.iter().position(|byte| *byte == b'\\');
+    found.or_else(|| memchr::memchr(b'\\', far).map(|at| near.len() + at))
 }
 
 /// Bytes of a string. `serde_json` returns them even if escapes do not form valid text.
