@@ -9,12 +9,7 @@ mod extent;
 use std::borrow::Cow;
 
 use super::fields::decode;
-
-/// Text that is not JSON. `serde_json` describes the error, which costs more than this parser.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed;
-
-pub(super) type Scanned<T> = Result<T, Malformed>;
+pub(super) use extent::{Malformed, Scanned};
 
 /// Position in a JSON text.
 #[derive(Debug)]

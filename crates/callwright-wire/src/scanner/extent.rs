@@ -2,7 +2,11 @@
 
 use memchr::memchr2;
 
-use super::{Malformed, Scanned};
+/// Text that is not JSON. `serde_json` describes the error, which costs more than this parser.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Malformed;
+
+pub(crate) type Scanned<T> = Result<T, Malformed>;
 
 /// First byte that is not a control character.
 const FIRST_PLAIN: u8 = 0x20;
