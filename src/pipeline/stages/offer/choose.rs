@@ -11,7 +11,7 @@ use callwright_types::OfferReason;
 use callwright_types::rules::OfferRules;
 
 use super::conversation::ConversationStep;
-use super::ranking::Ranked;
+use super::ranking::{Ranked, Ranker};
 use crate::pipeline::tools::{ChosenTools, Pick, Pool};
 
 /// Rules for the selection in a step.
@@ -25,13 +25,13 @@ pub(super) struct ChoiceRules<'a> {
 }
 
 impl ChosenTools {
-    /// Adds the tools that the step needs. `rank` ranks the tools of a pool for the user messages.
+    /// Adds the tools that the step needs.
     pub(super) fn advance(
         &mut self,
         pools: &[Pool],
         rules: ChoiceRules<'_>,
         step: ConversationStep<'_>,
-        rank: &dyn Fn(&Pool, ConversationStep<'_>) -> Vec<Ranked>,
+        ranker: &Ranker,
     ) {
         self.step += 1;
         for pick in &mut self.picks {
@@ -44,7 +44,7 @@ impl ChosenTools {
         let mut fresh: Vec<Pick> = Vec::new();
         for pool in pools {
             let mut needed = NeededTools { pool, step: self.step, picks: Vec::new(), places: HashMap::new() };
-            needed.select(self, rules, step, rank);
+            needed.select(self, rules, step, ranker);
             fresh.extend(self.merge(needed.picks));
         }
         fresh.sort_by_key(|pick| pick.tool);
@@ -62,13 +62,7 @@ struct NeededTools<'a> {
 }
 
 impl NeededTools<'_> {
-    fn select(
-        &mut self,
-        before: &ChosenTools,
-        rules: ChoiceRules<'_>,
-        step: ConversationStep<'_>,
-        rank: &dyn Fn(&Pool, ConversationStep<'_>) -> Vec<Ranked>,
-    ) {
+    fn select(&mut self, before: &ChosenTools, rules: ChoiceRules<'_>, step: ConversationStep<'_>, ranker: &Ranker) {
         let pool = self.pool;
         self.take(named(pool, rules.required), OfferReason::Required);
         self.take(pool.always(), OfferReason::Always);
@@ -78,7 +72,7 @@ impl NeededTools<'_> {
             return self.take(pool.positions(), OfferReason::Whole);
         }
         self.take(named(pool, step.words), OfferReason::Named);
-        self.rank(before, rules.offer, rank(pool, step));
+        self.rank(before, rules.offer, ranker.rank(pool, step.user_messages));
     }
 
     /// Takes the best tools above the cut-off. Fills up to the minimum with those below it, then in document order.

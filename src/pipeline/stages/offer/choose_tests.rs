@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::choose::ChoiceRules;
 use super::conversation::ConversationStep;
-use super::ranking::{RankingQuery, Searches, Vectors, rank};
+use super::ranking::Ranker;
 use crate::pipeline::tools::{Candidates, ChosenTools, Pool, Side, ToolsetIndex};
 use callwright_types::rules::{ExecuteRules, OfferRules, ToolGlobs};
 use callwright_types::{OfferReason, Owner, Tool, ToolKind};
@@ -63,9 +63,7 @@ fn chosen(rules: &OfferRules, steps: &[Asked], hidden: &[&str], room: usize) -> 
 fn advance(chosen: &mut ChosenTools, pools: &[Pool], offer: &OfferRules, steps: &[Asked], room: usize) {
     for step in steps {
         let by = ChoiceRules { offer, room, required: &[] };
-        chosen.advance(pools, by, step.step(), &|pool, step| {
-            rank(pool, &RankingQuery::of(step.user_messages, &Vectors::default()), &Searches::default())
-        });
+        chosen.advance(pools, by, step.step(), &Ranker::default());
     }
 }
 
@@ -133,9 +131,7 @@ fn names_calls_and_rules_come_before_what_is_found() {
     let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
     let required = ["payInvoice".to_owned()];
     let by = ChoiceRules { offer: &rules, room: 100, required: &required };
-    chosen.advance(&pools, by, step.step(), &|pool, step| {
-        rank(pool, &RankingQuery::of(step.user_messages, &Vectors::default()), &Searches::default())
-    });
+    chosen.advance(&pools, by, step.step(), &Ranker::default());
     let offered = shown(&chosen);
     for expected in [
         ("bookRoom", Named),

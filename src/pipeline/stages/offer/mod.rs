@@ -19,7 +19,7 @@ use crate::pipeline::caches::RememberedOffer;
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
-use crate::pipeline::tools::{Candidates, ChosenTools, Offer, Offering, Pick, Pool, Side, digest};
+use crate::pipeline::tools::{Candidates, ChosenTools, Offer, Offering, Pick, PlanContext, Pool, Side, digest};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
 use callwright_types::rules::{ClientOffer, Mode};
@@ -28,8 +28,8 @@ use callwright_wire::{ToolChoice, WrittenTool};
 
 use choose::ChoiceRules;
 use conversation::OfferConversation;
-use prerequisites::Prerequisites;
-use ranking::{RankingQuery, Searches, vectors};
+use prerequisites::prerequisites;
+use ranking::Ranker;
 
 pub use search::NAME as SEARCH_TOOL;
 pub(crate) use search::{find, is_search};
@@ -176,16 +176,16 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Op
         chosen = recall(before, &offering.pools, rules.offer.sticky);
     }
     let started = Instant::now();
+    let plannable = match is_choice && rules.offer.prerequisites > 0 {
+        true => PlanContext::new(pipeline, turn, offering).await,
+        false => None,
+    };
     let user_messages: Vec<&String> = steps.iter().flat_map(|step| step.user_messages).collect();
-    let (vectors, words_alone) = vectors(pipeline, turn, &offering.pools, rules.room, &user_messages).await;
-    let prerequisites = if is_choice { Prerequisites::new(pipeline, turn, offering).await } else { None };
-    let searches = Searches::default();
+    let ranker = Ranker::new(pipeline, turn, offering, &user_messages).await;
     for step in steps {
-        chosen.advance(&offering.pools, rules, *step, &|pool, step| {
-            ranking::rank(pool, &RankingQuery::of(step.user_messages, &vectors), &searches)
-        });
-        if let Some(prerequisites) = &prerequisites {
-            let tools = prerequisites.of_step(&chosen, &offering.pools, step.user_messages);
+        chosen.advance(&offering.pools, rules, *step, &ranker);
+        if let Some(plannable) = &plannable {
+            let tools = prerequisites(plannable, &offering.pools, &chosen, step.user_messages, rules.offer);
             chosen.add(&tools, OfferReason::Prerequisite, rules.room);
         }
     }
@@ -198,7 +198,7 @@ async fn choose(pipeline: &Pipeline, turn: &Turn, offering: &mut Offering) -> Op
         left_out = free.saturating_sub(chosen.picks.len()),
         "tools are chosen"
     );
-    (offering.chosen, offering.words_alone) = (chosen, words_alone);
+    (offering.chosen, offering.words_alone) = (chosen, ranker.words_alone);
     is_choice.then_some(started)
 }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::Turn;
-use crate::pipeline::tools::{Pool, Side};
+use crate::pipeline::tools::{Offering, Pool, Side};
 use callwright_search::embedding::Vector;
 use callwright_search::retrieval::{RankedTool, ToolQuery};
 use callwright_telemetry::labels::Stage;
@@ -18,62 +18,15 @@ const FADING: f32 = 0.5;
 /// Maximum number of tools per text: more than are ever offered, but few compared with a large catalog.
 const LOOKED_AT: usize = 512;
 
-/// Vectors by text.
-pub(super) type Vectors = HashMap<String, Vector>;
-
-/// Returns the vectors of the user messages if any tools are compared by vectors, and whether they are missing because
-/// of an error.
-pub(super) async fn vectors(
-    pipeline: &Pipeline,
-    turn: &Turn,
-    pools: &[Pool],
-    room: usize,
-    texts: &[&String],
-) -> (Vectors, bool) {
-    let Some(embedder) = turn.tooling.toolset_index.embedder.as_ref() else { return (Vectors::default(), false) };
-    let mut chosen_from = pools.iter().filter(|pool| !pool.is_whole(&turn.policy.offer, room));
-    if !chosen_from.any(|pool| pool.candidates.has_vectors()) {
-        return (Vectors::default(), false);
-    }
-    let mut texts: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
-    texts.sort_unstable();
-    texts.dedup();
-    match query_vectors(pipeline, embedder, &texts, Stage::Offer).await {
-        Some(made) => (texts.into_iter().zip(made).collect(), false),
-        None => (Vectors::default(), true),
-    }
-}
-
-/// Texts for ranking.
-#[derive(Debug, Clone)]
-pub(super) struct RankingQuery<'a> {
-    /// Newest first.
-    texts: Vec<ToolQuery<'a>>,
-}
-
-impl<'a> RankingQuery<'a> {
-    /// Creates a query from texts, newest first, with the available vectors.
-    pub(super) fn of(texts: &'a [String], vectors: &'a Vectors) -> Self {
-        Self { texts: texts.iter().map(|text| ToolQuery { text, vector: vectors.get(text) }).collect() }
-    }
-}
-
-/// Cache of search results by text. The steps of a conversation use each text several times.
+/// Ranks tools for texts, by vectors where all tools of a pool have them.
 #[derive(Debug, Default)]
-pub(super) struct Searches(RefCell<FoundByText>);
-
-type FoundByText = HashMap<(Side, String), Rc<[RankedTool]>>;
-
-impl Searches {
-    fn of(&self, pool: &Pool, query: &ToolQuery<'_>) -> Rc<[RankedTool]> {
-        let key = (pool.side, query.text.to_owned());
-        let known = self.0.borrow().get(&key).map(Rc::clone);
-        known.unwrap_or_else(|| {
-            let found: Rc<[RankedTool]> = pool.candidates.search(query, LOOKED_AT).into();
-            self.0.borrow_mut().insert(key, Rc::clone(&found));
-            found
-        })
-    }
+pub(super) struct Ranker {
+    /// Vectors by text.
+    vectors: HashMap<String, Vector>,
+    /// Whether the vectors are missing because of an error.
+    pub(super) words_alone: bool,
+    /// Search results by text: the steps of a conversation use each text several times.
+    found: RefCell<HashMap<(Side, String), Rc<[RankedTool]>>>,
 }
 
 /// A ranked tool.
@@ -94,33 +47,61 @@ struct ScoreSum {
     pattern: Option<usize>,
 }
 
-/// Returns the matching candidates, best first. Tools that the user names come before all others.
-pub(super) fn rank(pool: &Pool, query: &RankingQuery<'_>, searches: &Searches) -> Vec<Ranked> {
-    let (mut sums, mut by_meaning) = (HashMap::new(), false);
-    let mut weight = 1.0;
-    for (age, text) in query.texts.iter().enumerate() {
-        let found = searches.of(pool, text);
-        let meaning = found.iter().any(|found| found.why.meaning.is_some());
-        add(&mut sums, &found, if meaning { lowest(&found) } else { 0.0 }, weight, age == 0);
-        by_meaning |= meaning;
-        weight *= FADING;
+impl Ranker {
+    /// Creates a ranker for these texts, with their vectors if any tools are compared by vectors.
+    pub(super) async fn new(pipeline: &Pipeline, turn: &Turn, offering: &Offering, texts: &[&String]) -> Self {
+        let Some(embedder) = turn.tooling.toolset_index.embedder.as_ref() else { return Self::default() };
+        let mut chosen_from = offering.pools.iter().filter(|pool| !pool.is_whole(&turn.policy.offer, offering.room));
+        if !chosen_from.any(|pool| pool.candidates.has_vectors()) {
+            return Self::default();
+        }
+        let mut texts: Vec<String> = texts.iter().map(|text| (*text).clone()).collect();
+        texts.sort_unstable();
+        texts.dedup();
+        match query_vectors(pipeline, embedder, &texts, Stage::Offer).await {
+            Some(made) => Self { vectors: texts.into_iter().zip(made).collect(), ..Self::default() },
+            None => Self { words_alone: true, ..Self::default() },
+        }
     }
-    let mut ranked: Vec<(usize, ScoreSum)> = sums.into_iter().collect();
-    ranked.sort_by(|(left_at, left), (right_at, right)| {
-        right.named.cmp(&left.named).then(right.score.total_cmp(&left.score)).then(left_at.cmp(right_at))
-    });
-    let best = ranked.iter().map(|(_, sum)| sum.score).fold(f32::NEG_INFINITY, f32::max);
-    let ranked = ranked.into_iter().map(|(position, sum)| Ranked {
-        position,
-        share: match (sum.named, by_meaning) {
-            (true, _) => 1.0,
-            // Semantic scores are logarithms (`retrieval::soft_sum`), so a difference of scores is a ratio.
-            (false, true) => (sum.score - best).exp(),
-            (false, false) => sum.score / best,
-        },
-        pattern: sum.pattern.and_then(|pattern| pool.candidates.pattern(position, pattern)),
-    });
-    ranked.collect()
+
+    /// Returns the tools that match the texts, which are sorted newest first, best first. Tools that the user names come
+    /// before all others.
+    pub(super) fn rank(&self, pool: &Pool, texts: &[String]) -> Vec<Ranked> {
+        let (mut sums, mut by_meaning) = (HashMap::new(), false);
+        let mut weight = 1.0;
+        for (age, text) in texts.iter().enumerate() {
+            let found = self.search(pool, text);
+            let meaning = found.iter().any(|found| found.why.meaning.is_some());
+            add(&mut sums, &found, if meaning { lowest(&found) } else { 0.0 }, weight, age == 0);
+            by_meaning |= meaning;
+            weight *= FADING;
+        }
+        let mut ranked: Vec<(usize, ScoreSum)> = sums.into_iter().collect();
+        ranked.sort_by(|(left_at, left), (right_at, right)| {
+            right.named.cmp(&left.named).then(right.score.total_cmp(&left.score)).then(left_at.cmp(right_at))
+        });
+        let best = ranked.iter().map(|(_, sum)| sum.score).fold(f32::NEG_INFINITY, f32::max);
+        let ranked = ranked.into_iter().map(|(position, sum)| Ranked {
+            position,
+            share: match (sum.named, by_meaning) {
+                (true, _) => 1.0,
+                // Semantic scores are logarithms (`retrieval::soft_sum`), so a difference of scores is a ratio.
+                (false, true) => (sum.score - best).exp(),
+                (false, false) => sum.score / best,
+            },
+            pattern: sum.pattern.and_then(|pattern| pool.candidates.pattern(position, pattern)),
+        });
+        ranked.collect()
+    }
+
+    fn search(&self, pool: &Pool, text: &str) -> Rc<[RankedTool]> {
+        let mut found = self.found.borrow_mut();
+        let found = found.entry((pool.side, text.to_owned())).or_insert_with(|| {
+            let query = ToolQuery { text, vector: self.vectors.get(text) };
+            pool.candidates.search(&query, LOOKED_AT).into()
+        });
+        Rc::clone(found)
+    }
 }
 
 /// Adds the results of one text, relative to the `lowest` score. Tools that are not in the results get nothing.

@@ -17,7 +17,7 @@ use callwright_types::trace::Execution;
 use callwright_types::{OfferReason, Outcome, Owner, SchemaDialect, Tool, ToolKind};
 use callwright_wire::WrittenTool;
 
-use super::ranking::{self, RankingQuery, Searches, vectors};
+use super::ranking::Ranker;
 
 /// Name of the tool, unless another tool has it.
 pub const NAME: &str = "search_tools";
@@ -125,18 +125,17 @@ async fn found(
     let (query, limit) = read(checked.arguments());
     let limit = limit.map_or(rules.results, |limit| u32::try_from(limit).unwrap_or(u32::MAX).clamp(1, rules.results));
     let texts = [query.to_owned()];
-    let (vectors, _) = vectors(pipeline, turn, &offering.pools, offering.room, &[&texts[0]]).await;
-    let found = best(offering, &RankingQuery::of(&texts, &vectors), limit as usize);
+    let ranker = Ranker::new(pipeline, turn, offering, &[&texts[0]]).await;
+    let found = best(offering, &ranker, &texts, limit as usize);
     pipeline.metrics.retrieval_duration.observe(started.elapsed().as_secs_f64());
     Some(found)
 }
 
 /// Returns the `limit` best tools for a query, best first.
-fn best(offering: &Offering, query: &RankingQuery<'_>, limit: usize) -> Vec<ToolAt> {
+fn best(offering: &Offering, ranker: &Ranker, query: &[String], limit: usize) -> Vec<ToolAt> {
     let mut found: Vec<(f32, ToolAt)> = Vec::new();
-    let searches = Searches::default();
     for pool in &offering.pools {
-        let ranked = ranking::rank(pool, query, &searches).into_iter();
+        let ranked = ranker.rank(pool, query).into_iter();
         let free = ranked.filter(|found| pool.is_free(found.position)).take(limit);
         found.extend(free.filter_map(|found| Some((found.share, pool.at(found.position)?))));
     }
