@@ -214,9 +214,9 @@ impl Candidates {
         ruled
     }
 
-    /// Whether semantic search is available. It requires the vectors of all tools; until then no query vector is used.
+    /// Whether semantic search is available.
     pub(crate) fn has_vectors(&self) -> bool {
-        self.len() > 0 && self.index.lists.iter().all(|tools| tools.len() == 0 || tools.has_vectors())
+        self.index.has_vectors()
     }
 
     /// Returns the `k` best matching tools, best first.

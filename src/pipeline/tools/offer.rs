@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
 use callwright_judge::repair::rescue::hold::Starts;
-use callwright_judge::scanner::{Relevance, ToolSet, Validators};
+use callwright_judge::scanner::{FoundTool, Relevance, ToolSet, Validators};
 use callwright_plan::when::may_require_key;
+use callwright_search::retrieval::{Bm25, ToolQuery};
 use callwright_telemetry::Metrics;
 use callwright_types::rules::{Action, ScanRules};
 use callwright_types::{FaultCode, SchemaDialect, Tool};
@@ -14,7 +15,7 @@ use callwright_wire::{ModelRequest, SentTool, ToolsElsewhere, WrittenTool};
 use super::candidates::Candidates;
 use super::chosen::ToolAt;
 use super::producer_index::ProducerIndex;
-use super::toolset_index::{RelevanceIndex, ToolsetIndex};
+use super::toolset_index::{LiveIndex, ToolsetIndex};
 use crate::pipeline::settings::SMALL_LIST_BYTES;
 
 /// The tools offered in a turn.
@@ -28,8 +29,10 @@ pub(crate) struct Offer {
     pub(crate) sent: SentToolList,
     /// Whether the client sent tools of its own.
     pub(crate) client_sent_tools: bool,
-    /// Search index of the tools' texts, built at first use (E2.1).
-    relevance: OnceLock<RelevanceIndex>,
+    /// Search index of the tools' texts with their learned patterns, built at first use (E2.1).
+    by_meaning: OnceLock<LiveIndex>,
+    /// Keyword index of the tools' texts by position, built if a vector is missing.
+    by_words: OnceLock<Bm25<usize>>,
     /// Whether any tool may require a key, determined at first use.
     may_require_key: OnceLock<bool>,
     /// Index of argument sources in which no tool requires a supply, if the offer is the client's list alone.
@@ -72,7 +75,8 @@ impl Offer {
             starts,
             sent,
             client_sent_tools,
-            relevance: OnceLock::new(),
+            by_meaning: OnceLock::new(),
+            by_words: OnceLock::new(),
             may_require_key: OnceLock::new(),
             without_supply: Mutex::default(),
             names,
@@ -84,10 +88,24 @@ impl Offer {
         !self.tool_set.is_empty()
     }
 
-    /// Returns the relevance of each tool to a request, using the index data in `toolset_index`.
+    /// Returns the relevance of each tool to a request. Never waits for a vector: if one is missing, keywords are
+    /// compared.
     pub(crate) fn relevance(&self, request: &str, toolset_index: &ToolsetIndex) -> Relevance {
-        let index = self.relevance.get_or_init(|| RelevanceIndex::new(&self.tool_set, toolset_index));
-        index.search(request, toolset_index.text_vectors.as_ref())
+        let index = self.by_meaning.get_or_init(|| LiveIndex::new(vec![toolset_index.of_offer(&self.tool_set)]));
+        let vectors = toolset_index.text_vectors.as_ref().filter(|_| index.has_vectors());
+        if let Some(vector) = vectors.and_then(|vectors| vectors.query(request)) {
+            let found = index.search(&ToolQuery { text: request, vector: Some(&vector) }, Relevance::MAX_RANKED);
+            return Relevance::by_meaning(found.iter().filter_map(|found| {
+                let closeness = found.why.closest.map_or(0.0, |closest| f64::from(closest.cosine));
+                Some(FoundTool { name: self.names.get(found.position)?, closeness, is_named: found.why.named })
+            }));
+        }
+        let texts = self.tool_set.tools().iter().map(|tool| tool.tool.search_text());
+        let words = self.by_words.get_or_init(|| Bm25::build(texts.enumerate()));
+        let hits = words.search(request, Relevance::MAX_RANKED);
+        let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
+        let named = hits.iter().filter_map(|hit| Some((self.names.get(*hit.id)?.as_str(), f64::from(hit.score))));
+        Relevance::by_words(named, coverage)
     }
 
     /// Returns the relevance of each tool to the last user message of a request; `None` if policy does not need it.

@@ -11,13 +11,13 @@ use std::time::Duration;
 use arc_swap::{ArcSwap, ArcSwapOption};
 
 use callwright_common::parallel::map_all;
-use callwright_judge::scanner::{FoundTool, Relevance, ToolSet};
+use callwright_judge::scanner::ToolSet;
 use callwright_memory::representation::Representations;
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_search::embedding::{Embedder, Vector};
 use callwright_search::retrieval::{
-    Bm25, FieldWeights, Fusion, RankedTool, SegmentClassifier, TextVectors, ToolIndex, ToolQuery, ToolSegment,
-    ToolText, ToolVectors, embed_tools, parameters_text,
+    FieldWeights, Fusion, RankedTool, SegmentClassifier, TextVectors, ToolIndex, ToolQuery, ToolSegment, ToolText,
+    ToolVectors, embed_tools, parameters_text,
 };
 use callwright_telemetry::{Metrics, WithoutVectors};
 use callwright_types::representation::Representation;
@@ -169,18 +169,9 @@ impl ToolListIndex {
         self.segment.load_full()
     }
 
-    /// Whether semantic search is available.
-    pub(crate) fn has_vectors(&self) -> bool {
-        self.meanings.get().is_some()
-    }
-
     /// Returns the vectors of the tools' own texts, in their order, once available.
     pub(crate) fn meanings(&self) -> Option<&Arc<[Vector]>> {
         self.meanings.get()
-    }
-
-    pub(crate) fn name(&self, tool: usize) -> Option<&str> {
-        self.texts.get(tool).map(|text| text.name.as_str())
     }
 
     /// Returns the description of a learned pattern.
@@ -204,6 +195,12 @@ pub(crate) struct LiveIndex {
 impl LiveIndex {
     pub(crate) fn new(lists: Vec<Arc<ToolListIndex>>) -> Self {
         Self { lists, index: ArcSwapOption::empty() }
+    }
+
+    /// Whether semantic search is available. It requires the vectors of all tools; until then no query vector is used.
+    pub(crate) fn has_vectors(&self) -> bool {
+        let mut lists = self.lists.iter().filter(|tools| tools.len() > 0).peekable();
+        lists.peek().is_some() && lists.all(|tools| tools.meanings().is_some())
     }
 
     /// Returns the `k` best matching tools, best first.
@@ -317,44 +314,6 @@ fn text(tool: &Tool, tags: String, learned: Option<&Arc<Representation>>) -> Too
     }
 }
 
-/// The tools' texts with their learned patterns. Uses vectors if available, else keywords.
-#[derive(Debug)]
-pub(crate) struct RelevanceIndex {
-    tools: Arc<ToolListIndex>,
-    texts: Vec<(String, String)>,
-    words: OnceLock<Bm25<String>>,
-    by_meaning: LiveIndex,
-}
-
-impl RelevanceIndex {
-    pub(crate) fn new(offered: &ToolSet, toolset_index: &ToolsetIndex) -> Self {
-        let texts = offered.tools().iter().map(|tool| (tool.name().to_owned(), tool.tool.search_text()));
-        let tools = toolset_index.of_offer(offered);
-        let by_meaning = LiveIndex::new(vec![Arc::clone(&tools)]);
-        Self { tools, texts: texts.collect(), words: OnceLock::new(), by_meaning }
-    }
-
-    /// Returns the relevance of each tool to a request. Never waits for a vector: if one is missing, keywords are
-    /// compared.
-    pub(crate) fn search(&self, request: &str, vectors: Option<&TextVectors>) -> Relevance {
-        let vector = vectors.filter(|_| self.tools.has_vectors()).and_then(|vectors| vectors.query(request));
-        let Some(vector) = vector else { return self.by_words(request) };
-        let found = self.by_meaning.search(&ToolQuery { text: request, vector: Some(&vector) }, Relevance::MAX_RANKED);
-        Relevance::by_meaning(found.iter().filter_map(|found| {
-            let name = self.tools.name(found.position)?;
-            let closeness = found.why.closest.map_or(0.0, |closest| f64::from(closest.cosine));
-            Some(FoundTool { name, closeness, is_named: found.why.named })
-        }))
-    }
-
-    fn by_words(&self, request: &str) -> Relevance {
-        let words = self.words.get_or_init(|| Bm25::build(self.texts.iter().map(|(name, text)| (name.clone(), text))));
-        let hits = words.search(request, Relevance::MAX_RANKED);
-        let coverage = hits.first().map_or(0.0, |hit| f64::from(hit.coverage));
-        Relevance::by_words(hits.iter().map(|hit| (hit.id.as_str(), f64::from(hit.score))), coverage)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -395,7 +354,7 @@ mod tests {
         let list = ToolsetIndex::of_clients(representations, None).of_client(&[&order, &block]);
         let index = ToolIndex::new([list.segment()], list.learned.fusion);
         let found = index.search(&ToolQuery { text, vector: None }, 2);
-        found.iter().filter_map(|found| list.name(found.position)).map(str::to_owned).collect()
+        found.iter().map(|found| list.texts[found.position].name.clone()).collect()
     }
 
     #[test]
