@@ -1,5 +1,10 @@
 //! The tools of a turn: those of the catalog and of the client, those that are offered, and which of them supply which
 //! argument. No module here imports a stage.
+//!
+//! [`Candidates`] are the tools of one side, cached; a [`Pool`] applies the rules of a turn to them, and [`ChosenTools`]
+//! are selected from pools. [`Offer`] has the selected tools compiled and in their sent form, and [`Offering`] holds all of
+//! this while the turn runs. Two indexes belong to a catalog: [`ToolsetIndex`] finds tools for a text, and
+//! [`ProducerIndex`] finds the tools that supply an argument, which [`PlanContext`] presents to the planner.
 
 mod candidates;
 mod chosen;

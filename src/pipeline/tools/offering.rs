@@ -60,8 +60,7 @@ impl Offering {
         }
         let tool_set = &self.offer.tool_set;
         let unknown = called.filter(|name| tool_set.get(name).is_none() && tool_set.literal(name).is_empty());
-        let requested: Vec<ToolAt> =
-            unknown.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
+        let requested: Vec<ToolAt> = unknown.filter_map(|name| self.meant(name)).collect();
         self.grow(pipeline, turn, &requested, OfferReason::Asked)
     }
 
@@ -78,7 +77,7 @@ impl Offering {
 
     /// Records that tools were called: they stay in the offer.
     pub(crate) fn called<'a>(&mut self, pipeline: &Pipeline, turn: &mut Turn, names: impl Iterator<Item = &'a str>) {
-        let tools: Vec<ToolAt> = names.filter_map(|name| self.pools.iter().find_map(|pool| pool.meant(name))).collect();
+        let tools: Vec<ToolAt> = names.filter_map(|name| self.meant(name)).collect();
         self.chosen.add(&tools, OfferReason::Called, self.room);
         if !tools.is_empty() {
             self.note(pipeline, turn);
@@ -117,6 +116,10 @@ impl Offering {
     fn share(&self, name: &str) -> f32 {
         let mut ranked = self.chosen.picks.iter().filter_map(|pick| Some((self.tool(pick.tool)?, pick.share?)));
         ranked.find(|(tool, _)| tool.name == name).map_or(0.0, |(_, share)| share)
+    }
+
+    fn meant(&self, name: &str) -> Option<ToolAt> {
+        self.pools.iter().find_map(|pool| pool.meant(name))
     }
 
     fn pool(&self, side: Side) -> Option<&Pool> {

@@ -11,7 +11,7 @@ use callwright_telemetry::labels::Stage;
 
 use super::offer::Offer;
 use super::offering::Offering;
-use super::producer_index::{CallableScope, IndexScope, IndexedTools};
+use super::producer_index::{IndexScope, IndexedTools};
 use crate::pipeline::cpu::CpuWork;
 use crate::pipeline::query_vectors::query_vectors;
 use crate::pipeline::services::Pipeline;
@@ -50,8 +50,8 @@ impl PlanContext {
         if let Some(known) = tooling.producers.known(scope) {
             return Some(Self::of_indexed(known, pipeline, turn, offering));
         }
-        if !tooling.producers.is_ready(&tooling.catalog, &scope.callable) {
-            tooling.producers.build_in_background(&tooling.catalog, &scope.callable);
+        if !tooling.producers.is_ready(&tooling.catalog, scope) {
+            tooling.producers.build_in_background(&tooling.catalog, scope);
             return None;
         }
         // Indexing takes as long as compiling the tools.
@@ -71,6 +71,11 @@ impl PlanContext {
         let offered = offering.best_first().filter_map(|name| indexed.producers.position(name)).collect();
         let validators = pipeline.validators.clone();
         Self { indexed, offer, offered, validators, compiled: Mutex::default() }
+    }
+
+    /// Returns the tool with this name; `None` if it does not exist or may not be called.
+    pub(crate) fn named(&self, name: &str) -> Option<PlanTool> {
+        self.tool(self.indexed.producers.position(name)?)
     }
 
     /// Whether any offered tool requires a key.
@@ -117,13 +122,13 @@ impl PlanContext {
 }
 
 fn index_scope(turn: &Turn, offering: &Offering) -> IndexScope {
-    let callable = CallableScope {
+    IndexScope {
         toolsets: if offering.has_catalog() { turn.toolsets.clone() } else { Vec::new() },
         never: turn.policy.offer.never.clone(),
         execute: turn.policy.execute.clone(),
-    };
-    let list = turn.request.tools_text().unwrap_or_default().to_owned();
-    IndexScope { callable, list, narrowed: offering.is_narrowed() }
+        list: turn.request.tools_text().unwrap_or_default().to_owned(),
+        narrowed: offering.is_narrowed(),
+    }
 }
 
 impl Tools for PlanContext {

@@ -43,34 +43,35 @@ const MAX_COMPARED_TOOLS: usize = 256;
 pub struct ProducerIndex {
     of_catalog: CatalogProducers,
     edges: Arc<Edges>,
-    callable: ByteCache<CallableScope, Arc<CallableTools>>,
+    /// The catalog's tools of a scope without a list.
+    of_scopes: ByteCache<IndexScope, Arc<IndexedTools>>,
     indexed: ByteCache<IndexScope, Arc<IndexedTools>>,
     /// First occurrences of large client tool lists.
     first_sight: FirstSight,
     /// Sets of toolsets that a background task indexes.
-    building: Mutex<HashSet<CallableScope>>,
+    building: Mutex<HashSet<IndexScope>>,
 }
 
-/// The catalog tools that a turn may use: those of its toolsets that the rules allow to be called.
+/// The tools that a turn may use: those of its toolsets that the rules allow to be called, and the client's list.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct CallableScope {
+pub(crate) struct IndexScope {
     /// Toolset entries of the configuration that take part.
     pub(crate) toolsets: Vec<String>,
     /// Tools that are never offered.
     pub(crate) never: ToolGlobs,
     pub(crate) execute: ExecuteRules,
-}
-
-/// The catalog tools of a turn, together with the client's tools of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct IndexScope {
-    pub(crate) callable: CallableScope,
     pub(crate) list: String,
     /// Whether the rules apply to the client's tools too.
     pub(crate) narrowed: bool,
 }
 
-impl CallableScope {
+impl IndexScope {
+    /// Returns the scope without the client's tools.
+    fn of_catalog(&self) -> Self {
+        let (toolsets, never, execute) = (self.toolsets.clone(), self.never.clone(), self.execute.clone());
+        Self { toolsets, never, execute, list: String::new(), narrowed: false }
+    }
+
     fn toolsets_in<'a>(&'a self, catalog: &'a Catalog) -> impl Iterator<Item = &'a Arc<Toolset>> {
         self.toolsets.iter().flat_map(|name| catalog.toolsets_of(name))
     }
@@ -80,19 +81,14 @@ impl CallableScope {
     }
 }
 
-/// The catalog's part of a turn's tools.
-#[derive(Debug)]
-struct CallableTools {
-    producers: Producers,
-    /// The toolsets, each with the position of its first tool.
-    toolsets: Vec<(usize, Arc<Toolset>)>,
-}
-
 /// The tools of a turn by position, and which of them supply which argument.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct IndexedTools {
     pub(crate) producers: Producers,
-    callable: Arc<CallableTools>,
+    /// The toolsets, each with the position of its first tool.
+    toolsets: Arc<[(usize, Arc<Toolset>)]>,
+    /// Number of the catalog's tools.
+    catalog_tools: usize,
     /// The client's own tools; their positions follow the catalog's.
     client: Vec<Arc<Tool>>,
     /// Index of the client's own tools, if any.
@@ -124,8 +120,8 @@ impl ProducerIndex {
         Self {
             of_catalog,
             edges,
-            callable: ByteCache::new(CATALOG_TOOLS_BYTES as u64, |_, callable: &Arc<CallableTools>| {
-                catalog_tools_bytes(callable.producers.len())
+            of_scopes: ByteCache::new(CATALOG_TOOLS_BYTES as u64, |_, tools: &Arc<IndexedTools>| {
+                catalog_tools_bytes(tools.catalog_tools)
             }),
             indexed: ByteCache::new(INDEXED_TOOLS_BYTES, indexed_bytes),
             first_sight: FirstSight::new(SMALL_LIST_BYTES),
@@ -135,7 +131,7 @@ impl ProducerIndex {
 
     /// Returns the cache usage.
     pub(crate) fn usage(&self) -> Usage {
-        self.callable.usage() + self.indexed.usage()
+        self.of_scopes.usage() + self.indexed.usage()
     }
 
     /// Returns the tool names in the operator's file that the catalog lacks. Clients may send tools with these names.
@@ -158,41 +154,45 @@ impl ProducerIndex {
 
     /// Whether [`Self::build`] takes no longer than a turn may wait: the part of the catalog has few operations or is
     /// built.
-    pub(crate) fn is_ready(&self, catalog: &Catalog, scope: &CallableScope) -> bool {
+    pub(crate) fn is_ready(&self, catalog: &Catalog, scope: &IndexScope) -> bool {
         let operations = scope.operation_count(catalog);
         operations <= MAX_INDEXED_IN_PLACE
             || operations <= MAX_COMBINED_IN_PLACE && self.has_segments(catalog, scope)
-            || self.callable.get(scope).is_some()
+            || self.of_scopes.get(&scope.of_catalog()).is_some()
     }
 
     /// Builds the part of the catalog for later turns in the background, unless that is in progress. Needs a Tokio
     /// runtime.
-    pub(crate) fn build_in_background(self: &Arc<Self>, catalog: &Arc<Catalog>, scope: &CallableScope) {
+    pub(crate) fn build_in_background(self: &Arc<Self>, catalog: &Arc<Catalog>, scope: &IndexScope) {
+        let scope = scope.of_catalog();
         let mut building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
         if building.len() >= MAX_BACKGROUND_BUILDS || !building.insert(scope.clone()) {
             return;
         }
         let (toolsets, operations) = (scope.toolsets.join(", "), scope.operation_count(catalog));
         tracing::info!(toolsets, operations, "argument sources are being indexed; until then, turns have no plans");
-        let (index, catalog, scope) = (Arc::clone(self), Arc::clone(catalog), scope.clone());
+        let (index, catalog) = (Arc::clone(self), Arc::clone(catalog));
         tokio::task::spawn_blocking(move || {
             let started = Instant::now();
-            index.callable.get_with(scope.clone(), || Arc::new(index.callable(&catalog, &scope)));
+            index.of_scopes.get_with(scope.clone(), || Arc::new(index.catalog_tools(&catalog, &scope)));
             tracing::info!(toolsets, seconds = started.elapsed().as_secs_f64(), "argument sources are indexed");
             // After a panic, the set stays marked and is not tried again.
             index.building.lock().unwrap_or_else(PoisonError::into_inner).remove(&scope);
         });
     }
 
-    fn has_segments(&self, catalog: &Catalog, scope: &CallableScope) -> bool {
+    fn has_segments(&self, catalog: &Catalog, scope: &IndexScope) -> bool {
         scope.toolsets_in(catalog).all(|toolset| self.of_catalog.is_ready(&toolset.name))
     }
 
     /// Indexes the tools that a turn may use, with the `client`'s own tools.
     pub(crate) fn build(&self, catalog: &Catalog, scope: &IndexScope, client: Vec<Tool>) -> Arc<IndexedTools> {
-        let of_catalog = &scope.callable;
-        let callable = self.callable.get_with(of_catalog.clone(), || Arc::new(self.callable(catalog, of_catalog)));
-        let build = || Arc::new(IndexedTools::of(callable, client, scope, &self.edges));
+        let catalog_tools = || Arc::new(self.catalog_tools(catalog, scope));
+        let of_catalog = self.of_scopes.get_with(scope.of_catalog(), catalog_tools);
+        let build = || match client.is_empty() {
+            true => of_catalog,
+            false => Arc::new(of_catalog.with_client(client, scope, &self.edges)),
+        };
         match self.first_sight.admits(scope, scope.list.len()) {
             true => self.indexed.get_with(scope.clone(), build),
             false => build(),
@@ -205,7 +205,7 @@ impl ProducerIndex {
         self.of_catalog.prepare(&toolsets.map(|toolset| toolset.name.as_str()).collect::<Vec<_>>());
     }
 
-    fn callable(&self, catalog: &Catalog, scope: &CallableScope) -> CallableTools {
+    fn catalog_tools(&self, catalog: &Catalog, scope: &IndexScope) -> IndexedTools {
         self.prepare(catalog, &scope.toolsets);
         let permissions = Permissions::new(&scope.execute);
         let (mut toolsets, mut segments, mut barred) = (Vec::new(), Vec::new(), HashSet::new());
@@ -222,12 +222,18 @@ impl ProducerIndex {
             toolsets.push((first, Arc::clone(toolset)));
             first += segment.len();
         }
-        CallableTools { producers: Producers::new(segments).without(barred).with_edges(&self.edges), toolsets }
+        IndexedTools {
+            producers: Producers::new(segments).without(barred).with_edges(&self.edges),
+            toolsets: toolsets.into(),
+            catalog_tools: first,
+            has_confirmed_edges: !self.edges.confirmed.is_empty(),
+            ..IndexedTools::default()
+        }
     }
 
     /// Adds the vectors of the toolsets' tools for semantic comparison, as soon as they are available.
     pub(crate) fn take_vectors(&self, tools: &IndexedTools, toolset_index: &ToolsetIndex) {
-        for (_, toolset) in &tools.callable.toolsets {
+        for (_, toolset) in &*tools.toolsets {
             let Some(segment) = self.of_catalog.segment(&toolset.name).filter(|segment| !segment.has_vectors()) else {
                 continue;
             };
@@ -243,33 +249,28 @@ fn indexed_bytes(key: &IndexScope, tools: &Arc<IndexedTools>) -> usize {
 }
 
 impl IndexedTools {
-    fn of(callable: Arc<CallableTools>, client: Vec<Tool>, scope: &IndexScope, edges: &Edges) -> Self {
-        let (mut producers, mut own) = (callable.producers.clone(), None);
-        if !client.is_empty() {
-            let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
-            let segment = Arc::new(Segment::build(&shapes));
-            let first = producers.len();
-            let mut barred = HashSet::new();
-            for (at, tool) in client.iter().enumerate() {
-                // A later tool of the same name is hidden by the first one.
-                let is_first = segment.position(&tool.name) == Some(at);
-                if !tool.is_function() || !is_first || scope.narrowed && scope.callable.never.name(&tool.name) {
-                    barred.insert(first + at);
-                }
-                barred.extend(producers.position(&tool.name));
+    /// Returns these tools of the catalog with the client's own tools.
+    fn with_client(&self, client: Vec<Tool>, scope: &IndexScope, edges: &Edges) -> Self {
+        let shapes: Vec<ToolShape<'_>> = client.iter().map(shape).collect();
+        let segment = Arc::new(Segment::build(&shapes));
+        let mut barred = HashSet::new();
+        for (at, tool) in client.iter().enumerate() {
+            // A later tool of the same name is hidden by the first one.
+            let is_first = segment.position(&tool.name) == Some(at);
+            if !tool.is_function() || !is_first || scope.narrowed && scope.never.name(&tool.name) {
+                barred.insert(self.catalog_tools + at);
             }
-            producers = producers.with_segment(Arc::clone(&segment)).without(barred).with_edges(edges);
-            own = Some(segment);
+            barred.extend(self.producers.position(&tool.name));
         }
+        let producers = self.producers.clone().with_segment(Arc::clone(&segment)).without(barred).with_edges(edges);
         Self {
             producers,
-            callable,
+            toolsets: Arc::clone(&self.toolsets),
+            catalog_tools: self.catalog_tools,
             client: client.into_iter().map(Arc::new).collect(),
-            own,
-            requiring: Mutex::default(),
-            has_confirmed_edges: !edges.confirmed.is_empty(),
-            may_need_plan: OnceLock::new(),
-            prerequisites: Mutex::default(),
+            own: Some(segment),
+            has_confirmed_edges: self.has_confirmed_edges,
+            ..Self::default()
         }
     }
 
@@ -293,7 +294,7 @@ impl IndexedTools {
     /// compares it with every tool.
     pub(crate) fn may_need_plan(&self, tools: &dyn Tools) -> bool {
         *self.may_need_plan.get_or_init(|| {
-            let is_undocumented = self.callable.producers.is_empty() && !self.has_confirmed_edges;
+            let is_undocumented = self.catalog_tools == 0 && !self.has_confirmed_edges;
             if !is_undocumented || self.client.len() > MAX_COMPARED_TOOLS {
                 return true;
             }
@@ -319,7 +320,7 @@ impl IndexedTools {
         if self.producers.is_barred(position) {
             return None;
         }
-        if let Some(at) = position.checked_sub(self.callable.producers.len()) {
+        if let Some(at) = position.checked_sub(self.catalog_tools) {
             return Some((Arc::clone(self.client.get(at)?), Arc::default()));
         }
         let operation = self.operation(position)?;
@@ -327,8 +328,8 @@ impl IndexedTools {
     }
 
     fn operation(&self, position: usize) -> Option<&Operation> {
-        let at = self.callable.toolsets.partition_point(|(first, _)| *first <= position).checked_sub(1)?;
-        let (first, toolset) = self.callable.toolsets.get(at)?;
+        let at = self.toolsets.partition_point(|(first, _)| *first <= position).checked_sub(1)?;
+        let (first, toolset) = self.toolsets.get(at)?;
         toolset.operations.get(position - first)
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::offer::Offer;
-use super::producer_index::{CallableScope, IndexScope, IndexedTools, ProducerIndex};
+use super::producer_index::{IndexScope, IndexedTools, ProducerIndex};
 use callwright_judge::scanner::Validators;
 use callwright_openapi::{Catalog, Changes, Offline, ToolsetSettings};
 use callwright_plan::producers::{Edges, Request};
@@ -76,7 +76,7 @@ fn tools(list: &str) -> Vec<Tool> {
 }
 
 /// Rules of a turn.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Rules {
     never: ToolGlobs,
     execute: ExecuteRules,
@@ -86,9 +86,8 @@ struct Rules {
 impl Fixture {
     fn indexed(&self, toolsets: &[&str], list: &str, rules: &Rules) -> Arc<IndexedTools> {
         let toolsets: Vec<String> = toolsets.iter().map(|name| (*name).to_owned()).collect();
-        let Rules { never, execute, narrowed } = rules;
-        let callable = CallableScope { toolsets, never: never.clone(), execute: execute.clone() };
-        let scope = IndexScope { callable, list: list.to_owned(), narrowed: *narrowed };
+        let Rules { never, execute, narrowed } = rules.clone();
+        let scope = IndexScope { toolsets, never, execute, list: list.to_owned(), narrowed };
         let known = self.producers.known(&scope);
         known.unwrap_or_else(|| self.producers.build(&self.catalog, &scope, tools(list)))
     }
@@ -219,14 +218,13 @@ async fn many_operations_are_indexed_in_the_background_and_few_at_once() {
 
     let [many, few] = ["many", "few"].map(|name| {
         let Rules { never, execute, narrowed } = Rules::default();
-        let callable = CallableScope { toolsets: vec![name.to_owned()], never, execute };
-        IndexScope { callable, list: String::new(), narrowed }
+        IndexScope { toolsets: vec![name.to_owned()], never, execute, list: String::new(), narrowed }
     });
-    assert!(index.is_ready(&catalog, &few.callable), "few operations are indexed by the turn itself");
-    assert!(!index.is_ready(&catalog, &many.callable), "a turn does not wait for many operations");
-    index.build_in_background(&catalog, &many.callable);
-    index.build_in_background(&catalog, &many.callable);
-    while !index.is_ready(&catalog, &many.callable) {
+    assert!(index.is_ready(&catalog, &few), "few operations are indexed by the turn itself");
+    assert!(!index.is_ready(&catalog, &many), "a turn does not wait for many operations");
+    index.build_in_background(&catalog, &many);
+    index.build_in_background(&catalog, &many);
+    while !index.is_ready(&catalog, &many) {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     assert!(index.known(&many).is_none());

@@ -51,10 +51,7 @@ impl Past {
         let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint);
         let query =
             ProcedureQuery { scope: &self.scope, text: request, vector: vector.as_ref(), is_available: &in_play };
-        let parameters = |name: &str| {
-            let tool = tools.tool(tools.indexed.producers.position(name)?)?;
-            Some(Arc::clone(&tool.tool.tool.parameters))
-        };
+        let parameters = |name: &str| Some(Arc::clone(&tools.named(name)?.tool.tool.parameters));
         let found = template(&context.turn.learned.library, &query, &parameters);
         let drawn = found.as_ref().map(|procedure| Lot::of(context.turn).falls_on(&procedure.id, &procedure.tally));
         let found = found.filter(|_| drawn.as_ref().is_some_and(|drawn| !drawn.withheld));
@@ -77,18 +74,8 @@ impl Past {
         }
         let library = Arc::clone(&context.turn.learned.library);
         let embedder = context.turn.learned.embedder.clone();
-        let (in_play, outputs) = (
-            |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint),
-            |name: &str| {
-                tools
-                    .indexed
-                    .producers
-                    .position(name)
-                    .and_then(|at| tools.tool(at))
-                    .map(|tool| tool.outputs)
-                    .unwrap_or_default()
-            },
-        );
+        let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint);
+        let outputs = |name: &str| tools.named(name).map(|tool| tool.outputs).unwrap_or_default();
         let lot = Lot::of(context.turn);
         let drawn = |id: &str| {
             let tally = library.get(&self.scope, id).map(|procedure| procedure.tally).unwrap_or_default();
