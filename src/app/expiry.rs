@@ -5,15 +5,12 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, ROWS_PER_SWEEP};
 use callwright_common::tasks::supervised;
 use callwright_store::Store;
 
 /// Pause after a sweep that removed few rows.
 const PAUSE: Duration = Duration::from_secs(30);
-
-/// Maximum number of rows per kind that one sweep removes: the sweep holds the write lock.
-const ROWS: u32 = 500;
 
 /// Pause after a sweep that left expired rows; the lock is free most of the time.
 const PAUSE_AGAIN: Duration = Duration::from_millis(100);
@@ -29,11 +26,14 @@ pub(super) fn start(store: Arc<Store>, pipeline: Arc<Pipeline>, ending: Cancella
 async fn remove(store: &Store, pipeline: &Pipeline, ending: &CancellationToken) {
     loop {
         // While the store is down, expired rows wait for a later sweep.
-        let removed =
-            [store.forget_kept_parts(ROWS).await, store.forget_plans(ROWS).await, store.expire_objects(ROWS).await];
+        let removed = [
+            store.forget_kept_parts(ROWS_PER_SWEEP).await,
+            store.forget_plans(ROWS_PER_SWEEP).await,
+            store.expire_objects(ROWS_PER_SWEEP).await,
+        ];
         let removed = removed.into_iter().flatten().max().unwrap_or_default();
         let _ = pipeline.approvals.sweep().await;
-        let pause = if removed >= u64::from(ROWS) { PAUSE_AGAIN } else { PAUSE };
+        let pause = if removed >= u64::from(ROWS_PER_SWEEP) { PAUSE_AGAIN } else { PAUSE };
         tokio::select! {
             () = ending.cancelled() => return,
             () = tokio::time::sleep(pause) => {}

@@ -1,7 +1,6 @@
 //! Request bodies that are read in full, within the size limit of a body and the memory limit of all bodies.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
@@ -11,27 +10,12 @@ use hyper::body::Frame;
 use super::body_budget::cost;
 use super::body_fault::BodyFault;
 use super::body_shares::{BodyShare, BodyShares, CallerId};
+use super::connections::CLOSING_TIME;
 use super::error::{self, Refusal};
 use super::state::ClientSide;
 use crate::keys;
-use crate::pipeline::{MemoryFull, Reservation, SMALL_BODY_BYTES};
+use crate::pipeline::{MemoryFull, Reservation, SMALL_BODY_BYTES, held};
 use callwright_telemetry::labels::{CloseReason, Listener};
-
-/// Time limit for reading and discarding the rest of a refused body. Closing a connection with unread bytes resets it,
-/// and the client would not see the reason.
-const DISCARDING_TIME: Duration = Duration::from_secs(2);
-
-/// A body in memory, counted against the memory limit until its last reference is dropped.
-struct HeldBody {
-    bytes: Vec<u8>,
-    _room: BodyRoom,
-}
-
-impl AsRef<[u8]> for HeldBody {
-    fn as_ref(&self) -> &[u8] {
-        &self.bytes
-    }
-}
 
 /// Memory reserved for one body. The share is dropped last, because its end means that there is room.
 struct BodyRoom {
@@ -149,12 +133,13 @@ pub(super) async fn receive(
         }
     };
     let refusal = match read {
-        Ok(held) => return Ok(Bytes::from_owner(held)),
+        Ok(body) => return Ok(body),
         Err(refusal) => refusal,
     };
     // A client that waits for `100 Continue` has not sent any of the body.
     if matches!(refusal, BodyRefusal::TooLarge | BodyRefusal::MemoryFull) && !headers.contains_key(header::EXPECT) {
-        let _ = tokio::time::timeout(DISCARDING_TIME, discard(body, limit)).await;
+        // Closing a connection with unread bytes resets it, and the client would not see the reason.
+        let _ = tokio::time::timeout(CLOSING_TIME, discard(body, limit)).await;
     }
     let response = match refusal {
         BodyRefusal::TooLarge => {
@@ -206,7 +191,7 @@ async fn collect(
     mut room: BodyRoom,
     declared: Option<usize>,
     limit: usize,
-) -> Result<HeldBody, BodyRefusal> {
+) -> Result<Bytes, BodyRefusal> {
     let longest = declared.unwrap_or(limit);
     let mut bytes = Vec::new();
     let mut capacity: usize = 0;
@@ -234,7 +219,7 @@ async fn collect(
     if let Some(share) = &room.share {
         share.finish();
     }
-    Ok(HeldBody { bytes, _room: room })
+    Ok(held(bytes, room))
 }
 
 /// Reads and discards a body up to a limit.
@@ -278,8 +263,7 @@ mod tests {
     #[tokio::test]
     async fn a_body_holds_its_bytes_until_its_last_reference_is_dropped() {
         let (memory, metrics) = memory(cost(1024 * KIB));
-        let held = collect(&mut pieces(100, KIB), room(&memory), None, 200 * KIB).await.ok().unwrap();
-        let bytes = Bytes::from_owner(held);
+        let bytes = collect(&mut pieces(100, KIB), room(&memory), None, 200 * KIB).await.ok().unwrap();
         assert_eq!(bytes.len(), 100 * KIB);
         let held = usize::try_from(metrics.request_body_bytes.get()).unwrap();
         assert!((cost(100 * KIB)..=cost(200 * KIB)).contains(&held), "no more than twice its cost: {held}");

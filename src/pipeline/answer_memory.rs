@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::memory_limit::{MemoryFull, MemoryLimit, Reservation};
+use super::memory_limit::{MemoryFull, MemoryLimit, Reservation, held};
 
 /// Number of bytes that each answer may hold uncounted, and in which counted memory grows. Most answers need no more than
 /// the uncounted ones, and are never refused.
@@ -46,21 +46,9 @@ impl AnswerMemory {
     /// Moves the counted bytes to the body of the answer, which holds them until it has left.
     pub(crate) fn keep(&mut self, body: Bytes) -> Bytes {
         match std::mem::take(self).reservation {
-            Some(reservation) => Bytes::from_owner(HeldBody { body, _reservation: reservation }),
+            Some(reservation) => held(body, reservation),
             None => body,
         }
-    }
-}
-
-/// A body whose bytes are counted until its last reference is dropped.
-struct HeldBody {
-    body: Bytes,
-    _reservation: Reservation,
-}
-
-impl AsRef<[u8]> for HeldBody {
-    fn as_ref(&self) -> &[u8] {
-        &self.body
     }
 }
 

@@ -15,8 +15,8 @@ use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Decision;
 use callwright_types::{ApprovalNote, ApprovalStatus};
 
-/// Maximum number of entries that one sweep expires. A sweep holds the write lock of the store.
-const SWEEP: u32 = 500;
+/// Maximum number of rows of a kind that one sweep removes: it holds the write lock of the store.
+pub const ROWS_PER_SWEEP: u32 = 500;
 
 /// The approval queue with in-process notification: waiting turns receive decisions at once.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl ApprovalDesk {
     /// # Errors
     /// [`StoreError`].
     pub async fn sweep(&self) -> Result<(), StoreError> {
-        let expired = self.store.expire_approvals(SWEEP).await?;
+        let expired = self.store.expire_approvals(ROWS_PER_SWEEP).await?;
         self.metrics.approvals.add(Decision::Expired, expired);
         Ok(())
     }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use bytes::Bytes;
+
 use callwright_telemetry::IntGauge;
 
 /// Maximum number of bytes of a small body.
@@ -26,6 +28,22 @@ pub struct MemoryLimit {
 pub(crate) struct Reservation {
     memory: Arc<MemoryLimit>,
     bytes: usize,
+}
+
+/// Returns a body that holds the memory reserved for it until its last reference is dropped.
+pub(crate) fn held(body: impl AsRef<[u8]> + Send + 'static, room: impl Send + 'static) -> Bytes {
+    Bytes::from_owner(HeldBody { body, _room: room })
+}
+
+struct HeldBody<B, R> {
+    body: B,
+    _room: R,
+}
+
+impl<B: AsRef<[u8]>, R> AsRef<[u8]> for HeldBody<B, R> {
+    fn as_ref(&self) -> &[u8] {
+        self.body.as_ref()
+    }
 }
 
 /// Error: the memory limit leaves no room for a body.

@@ -33,14 +33,14 @@ mod tools;
 mod turn;
 
 pub use answer::{AnswerBody, DeliveryAck, NoAnswer, PendingAnswer, Running, TurnAnswer};
-pub use approvals::ApprovalDesk;
+pub use approvals::{ApprovalDesk, ROWS_PER_SWEEP};
 pub use charge::{refusal_body, refusal_headers};
 pub use deferred::Deferred;
 pub use fetched::FetchedResponse;
 pub use inspection::{Editing, Inspection, ToolShown, ToolsetState, UpstreamShown};
 pub use kept_key::tenant;
 pub use memory_limit::MemoryLimit;
-pub(crate) use memory_limit::{MemoryFull, PARTS_OF_SMALL_BODIES, Reservation, SMALL_BODY_BYTES};
+pub(crate) use memory_limit::{MemoryFull, PARTS_OF_SMALL_BODIES, Reservation, SMALL_BODY_BYTES, held};
 pub use pass_through::{PassThrough, Passed};
 pub use services::{Pipeline, PipelineParts};
 pub use settings::{AliasSettings, FallbackSettings, PassThroughSettings, Settings, TargetSettings};

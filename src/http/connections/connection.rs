@@ -6,7 +6,6 @@ use std::future::Future;
 use std::net::{self, SocketAddr};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use axum::http::{HeaderValue, Request, Response, Version, header};
@@ -24,7 +23,7 @@ use super::activity::Activity;
 use super::request_body::{BodyProgress, TimedBody};
 use super::response_body::ResponseBody;
 use super::watched_io::WatchedIo;
-use super::{ConnectionSlot, Connections, Timeouts};
+use super::{CLOSING_TIME, ConnectionSlot, Connections, Timeouts};
 use crate::http::body_shares::ClientAddress;
 use crate::http::error;
 use crate::http::request_guard::GuardedRouter;
@@ -36,13 +35,6 @@ use callwright_telemetry::labels::{CloseReason, Label};
 /// Maximum number of bytes of a header section and of read-ahead for a body, and of what waits to be written: hyper takes
 /// no further part of a response beyond it.
 const MAX_BUFFER_BYTES: usize = 64 * 1024;
-
-/// Time in which a connection that is closed for idleness can send its last bytes, and in which one without a request can
-/// complete a header section when the process ends.
-const CLOSING_TIME: Duration = Duration::from_secs(2);
-
-/// Time limit for responding to a refused connection.
-const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
 /// First bytes of an HTTP/2 connection (RFC 9113, section 3.4).
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -138,7 +130,7 @@ impl Serving {
                 }
             }
         };
-        let _ = tokio::time::timeout(REFUSAL_TIME, refused).await;
+        let _ = tokio::time::timeout(CLOSING_TIME, refused).await;
     }
 
     async fn converse<S: AsyncRead + AsyncWrite + Unpin + Send + 'static>(

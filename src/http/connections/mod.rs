@@ -25,6 +25,10 @@ pub use connection::Serving;
 /// of load balancers.
 const MAX_PING_ANSWER: Duration = Duration::from_secs(20);
 
+/// Time limit for the last bytes of a connection that is idle or refused, or without a complete request when the process
+/// ends, and of a request whose body is refused.
+pub(super) const CLOSING_TIME: Duration = Duration::from_secs(2);
+
 /// Maximum number of open connections of the operator side: consoles, scrapers and probes need a few.
 const OPERATOR_CONNECTIONS: usize = 64;
 

@@ -57,8 +57,9 @@ fn client_results(turn: &Turn) -> Vec<ToolResult> {
     if is_known { tool_results(&turn.request) } else { Vec::new() }
 }
 
-/// Maximum number of reported calls per request. Agents send fewer.
-const MAX_RETURNED: usize = 64;
+/// Maximum number of calls of a turn from which is learned. Agents send fewer results per request, and a longer procedure
+/// is not worth repeating.
+const MAX_CALLS: usize = 64;
 
 /// Returns the calls with new results in this request, in order. `trace` contains the recognised failures.
 fn returned(results: &[ToolResult], trace: &Trace) -> Vec<Returned> {
@@ -69,5 +70,5 @@ fn returned(results: &[ToolResult], trace: &Trace) -> Vec<Returned> {
         tool: result.call.name.clone(),
         failed: failed.contains(result.call.id.as_str()),
     });
-    reported.take(MAX_RETURNED).collect()
+    reported.take(MAX_CALLS).collect()
 }

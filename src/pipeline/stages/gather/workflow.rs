@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::MAX_CALLS;
 use super::mendings::worked;
 use crate::pipeline::state::{ChatDraft, Turn};
 use crate::pipeline::tools::Offer;
@@ -14,9 +15,6 @@ use callwright_types::memory::Backing;
 use callwright_types::trace::Execution;
 use callwright_types::{Call, Owner, ProcedureDraft, Trace};
 use callwright_wire::ModelRequest;
-
-/// Maximum number of calls, the last ones. A longer procedure is not worth repeating.
-const MAX_CALLS: usize = 64;
 
 /// Returns the procedure that led to the answer; `None` without several dependent calls. It is verified if the proxy
 /// saw a mistake of this turn corrected; otherwise it needs a verdict from outside.
