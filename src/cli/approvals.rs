@@ -35,7 +35,7 @@ pub(super) struct ListArguments {
     #[arg(long, default_value = ApprovalStatus::Pending.label(), value_parser = statuses())]
     status: String,
     /// `text` as a table for people, `json` as one object per line.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct ShowArguments {
     /// Id of the approval.
     id: String,
     /// `text` for people, `json` as one object.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 

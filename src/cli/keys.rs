@@ -37,7 +37,7 @@ enum KeysAction {
         #[command(flatten)]
         change: KeyChangeOptions,
         /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        #[arg(long, value_enum, default_value_t)]
         format: OutputFormat,
     },
     /// List the keys, oldest first.
@@ -49,7 +49,7 @@ enum KeysAction {
         #[arg(long)]
         all: bool,
         /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        #[arg(long, value_enum, default_value_t)]
         format: OutputFormat,
     },
     /// Show one key and its usage in the current day and month (UTC).
@@ -57,7 +57,7 @@ enum KeysAction {
         /// Name or id of the key.
         key: String,
         /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        #[arg(long, value_enum, default_value_t)]
         format: OutputFormat,
     },
     /// Change a key. Options that are not given keep their values.

@@ -40,7 +40,7 @@ pub(super) struct ListArguments {
     #[arg(long, value_enum)]
     status: Option<LearnedStatus>,
     /// `text` as a table for people, `json` as one object per line.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct ShowArguments {
     /// Id of the lesson: `les_` and digits.
     id: String,
     /// `text` for people, `json` as one object.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 

@@ -86,7 +86,7 @@ pub(super) struct PolicyExplainArguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Output format.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 

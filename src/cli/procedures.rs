@@ -33,7 +33,7 @@ enum ProceduresAction {
         /// Id of the procedure: `pro_` and digits.
         id: String,
         /// `text` for people, `json` as one object.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        #[arg(long, value_enum, default_value_t)]
         format: OutputFormat,
     },
     /// Import procedures from Markdown runbooks.
@@ -61,7 +61,7 @@ struct ListArguments {
     #[arg(long, value_enum)]
     status: Option<LearnedStatus>,
     /// `text` as a table for people, `json` as one object per line.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 

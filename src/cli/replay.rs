@@ -25,7 +25,7 @@ pub(super) struct ReplayArguments {
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
     /// `text` as a table for people, `json` as one object.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
     /// The upstream delivers native tool calls: text counts as a call only with the evidence of `repair.rescue.native`.
     #[arg(long)]

@@ -32,7 +32,7 @@ enum RepresentationsAction {
         #[arg(long, value_name = "NAME")]
         toolset: Option<String>,
         /// `text` as a table for people, `json` as one object per line.
-        #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+        #[arg(long, value_enum, default_value_t)]
         format: OutputFormat,
     },
     /// Share the tools' representations of files. They take precedence over the files of all proxies with this store at

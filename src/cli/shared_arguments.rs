@@ -14,9 +14,10 @@ use callwright_store::MemoryStatus;
 use callwright_upstream::{Upstream, Upstreams};
 
 /// Output format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum OutputFormat {
     /// Text for people.
+    #[default]
     Text,
     /// JSON for programs.
     Json,

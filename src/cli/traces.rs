@@ -53,7 +53,7 @@ pub(super) struct ListArguments {
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: u64,
     /// `text` as a table for people, `json` as one object per line.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct ShowArguments {
     /// Id of the trace: the response header `x-callwright-trace`.
     id: String,
     /// `text` for people, `json` as stored.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 
@@ -83,7 +83,7 @@ pub(super) struct TailArguments {
     #[command(flatten)]
     filter: FilterArguments,
     /// `text` as a table for people, `json` as one object per line.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 

@@ -19,7 +19,7 @@ pub(in super::super) struct CheckArguments {
     #[arg(value_name = "PATH", required_unless_present = "files_from")]
     pub(super) paths: Vec<PathBuf>,
     /// Format of the reports; `json` prints one line per document.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     pub(super) format: OutputFormat,
     /// File that lists further documents and folders, one per line; `-` is standard input.
     #[arg(long, value_name = "FILE")]

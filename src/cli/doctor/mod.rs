@@ -23,7 +23,7 @@ pub(super) struct DoctorArguments {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Format of the findings; `json` prints one line per check.
-    #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
+    #[arg(long, value_enum, default_value_t)]
     format: OutputFormat,
 }
 
