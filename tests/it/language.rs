@@ -180,16 +180,14 @@ fn messages_are_plain_technical_english() {
 
 #[test]
 fn feedback_is_plain_technical_english() {
-    let templates = files_below("crates/callwright-judge/src/feedback/templates", true);
-    let mut found = Vec::new();
-    for path in templates.iter().filter(|path| path.ends_with(".jinja")) {
-        for (at, line) in root_file(path).lines().enumerate() {
-            let text: String =
-                line.split('{').map(|part| part.split_once('}').map_or(part, |(_, text)| text)).collect();
-            found.extend(homely(&text).map(|word| format!("{path}:{}: \"{word}\": {line}", at + 1)));
-        }
+    let path = "crates/callwright-judge/src/feedback/templates.jinja";
+    let (templates, mut found) = (root_file(path), Vec::new());
+    for (at, line) in templates.lines().enumerate() {
+        let text: String = line.split('{').map(|part| part.split_once('}').map_or(part, |(_, text)| text)).collect();
+        found.extend(homely(&text).map(|word| format!("{path}:{}: \"{word}\": {line}", at + 1)));
     }
-    assert!(templates.len() > 20, "{} templates are too few: the search is broken", templates.len());
+    let count = templates.lines().filter(|line| line.starts_with("## ")).count();
+    assert!(count > 20, "{count} templates are too few: the search is broken");
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 

@@ -8,26 +8,14 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
 use super::quote;
 
-/// A template.
-struct Template {
-    name: &'static str,
-    text: &'static str,
-}
+/// All templates, each below a line with its name: the frame of static feedback, one template per fault code in it, and
+/// the other messages.
+const SOURCES: &str = include_str!("templates.jinja");
 
-macro_rules! templates {
-    ($($name:literal),* $(,)?) => {
-        [$(Template { name: $name, text: include_str!(concat!("templates/", $name, ".jinja")) }),*]
-    };
+/// Returns the name and text of each template.
+fn templates() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SOURCES.split("## ").filter_map(|template| template.split_once('\n'))
 }
-
-/// All templates: the frame of static feedback, one template per fault code in it, and the other messages.
-const SOURCES: [Template; 31] = templates![
-    "faulty_call", "no_call", "tool_not_relevant", "tool_name_literal", "tool_name_semantic", "tool_unknown",
-    "parameter_of_other_tool", "parameter_literal", "parameter_semantic", "parameter_missing", "parameter_unknown",
-    "type_mismatch", "constraint", "placeholder", "wrong_source", "circle", "repeated_call", "unread_answer",
-    "confirm_call", "no_answer", "accepted_call", "deferred_call", "unexamined_call", "failed_outcome",
-    "observed_failure", "doubted_answer", "unapproved_call", "lost_result", "found_tools", "missing_inputs", "closing",
-];
 
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(compiled);
 
@@ -45,9 +33,9 @@ fn compiled() -> Environment<'static> {
     environment.add_filter("line", quote::line);
     environment.add_filter("said", quote::said);
     environment.add_filter("described", |description: Value| quote::described(&description));
-    for template in SOURCES {
-        let added = environment.add_template(template.name, template.text);
-        debug_assert!(added.is_ok(), "{}: {added:?}", template.name);
+    for (name, text) in templates() {
+        let added = environment.add_template(name, text);
+        debug_assert!(added.is_ok(), "{name}: {added:?}");
     }
     environment
 }
@@ -68,12 +56,12 @@ mod tests {
         let mut environment = compiled();
         // Every name must be defined.
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        for template in SOURCES {
-            let samples = samples::contexts(template.name);
-            assert!(!samples.is_empty(), "{}", template.name);
+        for (name, _) in templates() {
+            let samples = samples::contexts(name);
+            assert!(!samples.is_empty(), "{name}");
             for sample in samples {
-                let text = environment.get_template(template.name).unwrap().render(sample).unwrap();
-                assert!(!text.trim().is_empty(), "{}", template.name);
+                let text = environment.get_template(name).unwrap().render(sample).unwrap();
+                assert!(!text.trim().is_empty(), "{name}");
             }
         }
     }

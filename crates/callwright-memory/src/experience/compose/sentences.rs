@@ -109,8 +109,6 @@ fn fault(experience: &Experience<'_>, diagnosis: &Diagnosis, called: Option<&Too
             ),
             None => format!("In calls of `{name}`, {parameter} must be copied from another tool's answer."),
         },
-        // These faults concern an answer, not a tool.
-        FaultCode::NoAnswer | FaultCode::CallAnnounced => return None,
         FaultCode::Circle | FaultCode::RepeatedCall => {
             let other = match subject.name == right.name {
                 true => String::new(),
@@ -121,6 +119,8 @@ fn fault(experience: &Experience<'_>, diagnosis: &Diagnosis, called: Option<&Too
                  with the known results{other}."
             )
         }
+        // Nothing about a tool can be learned from a fault of an answer, or from one without a sentence here.
+        _ => return None,
     })
 }
 
