@@ -12,9 +12,7 @@ use tokio::net::TcpStream;
 use url::Url;
 
 use super::DemoError;
-
-/// Maximum size of a response in bytes.
-const ANSWER_LIMIT_BYTES: usize = 16 * 1024 * 1024;
+use super::server::BODY_LIMIT_BYTES;
 
 /// Timeout of a request including its response. A turn on loopback takes milliseconds: the timeout only keeps a broken
 /// setup from hanging.
@@ -85,7 +83,7 @@ async fn exchange(
     }
     let response = sender.send_request(request.body(Full::new(body))?).await?;
     let (head, body) = response.into_parts();
-    let mut body = Limited::new(body, ANSWER_LIMIT_BYTES);
+    let mut body = Limited::new(body, BODY_LIMIT_BYTES);
     let mut chunks = Vec::new();
     while let Some(frame) = body.frame().await {
         chunks.extend(frame?.into_data().ok());

@@ -12,8 +12,9 @@ use super::client_answer::{ClientAnswer, ClientCall};
 use super::sample_api::APIS;
 use super::{DemoError, client};
 
-/// Maximum number of model requests, as an agent framework has one. The proxy's limits end its turns earlier.
-const MOST_REQUESTS: u64 = 6;
+/// Maximum number of client requests in a conversation, through the proxy or without it, in case the model only makes
+/// calls.
+pub(super) const MOST_TURNS: u64 = 6;
 
 /// Model name of the scripted model.
 const MODEL: &str = "scripted";
@@ -89,7 +90,7 @@ impl DirectTools {
         let definitions: Vec<&Value> = self.tools.iter().map(|tool| &tool.definition).collect();
         let mut messages = vec![json!({ "role": "user", "content": question })];
         let (mut result, begin) = (DirectResult::default(), Instant::now());
-        while result.requests < MOST_REQUESTS {
+        while result.requests < MOST_TURNS {
             let body = json!({ "model": MODEL, "messages": messages, "tools": definitions });
             let answer = client::post(&url, &[], &body).await?;
             let reply = ClientAnswer::parse(&answer);

@@ -12,15 +12,13 @@ use super::client_answer::ClientAnswer;
 use super::client_tool::{DemoClientTools, definitions};
 use super::comparison::{self, Comparison, Ending, Outcome};
 use super::conversations::{CATALOGUE, DemoConversation};
-use super::direct::{DirectResult, DirectTools};
+use super::direct::{DirectResult, DirectTools, MOST_TURNS};
 use super::transcript::{
-    TranscriptLabel, TranscriptLine, TranscriptPage, brief, ending_lines, is_handed_over, moved, turn_lines,
+    BRIEF_CHARS, TranscriptLabel, TranscriptLine, TranscriptPage, brief, ending_lines, is_handed_over, moved,
+    turn_lines,
 };
 use super::{DemoError, client};
 use callwright_common::text::first_sentence;
-
-/// Maximum number of client requests in a conversation, in case the model only makes calls.
-const MOST_TURNS: usize = 6;
 
 /// Number of attempts to fetch a trace, and the pause between them: the trace is stored in the background, after the
 /// answer.
@@ -267,16 +265,13 @@ fn ending(right: &[&str], answer: &str, is_handed_over: bool) -> Ending {
     }
 }
 
-/// Maximum number of characters printed of a conversation without the proxy.
-const WITHOUT_CHARS: usize = 168;
-
 fn excerpt(text: &str) -> String {
     let mut chars = text.chars();
-    let mut excerpt: String = chars.by_ref().take(WITHOUT_CHARS).collect();
+    let mut excerpt: String = chars.by_ref().take(BRIEF_CHARS).collect();
     if chars.next().is_some() {
         // The end has the result.
-        let end: Vec<char> = text.chars().rev().take(WITHOUT_CHARS / 3).collect();
-        excerpt = text.chars().take(WITHOUT_CHARS - end.len() - 1).chain(['…']).chain(end.into_iter().rev()).collect();
+        let end: Vec<char> = text.chars().rev().take(BRIEF_CHARS / 3).collect();
+        excerpt = text.chars().take(BRIEF_CHARS - end.len() - 1).chain(['…']).chain(end.into_iter().rev()).collect();
     }
     excerpt
 }

@@ -19,8 +19,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::DemoError;
 
-/// Maximum size of a request body in bytes; far more than any conversation of the demo.
-const BODY_LIMIT_BYTES: usize = 8 * 1024 * 1024;
+/// Maximum size of the body of a request or a response in bytes; far more than any conversation of the demo.
+pub(super) const BODY_LIMIT_BYTES: usize = 16 * 1024 * 1024;
 
 /// Running server. It stops, and closes its connections, when it is dropped.
 #[derive(Debug)]

@@ -8,10 +8,8 @@ use super::client;
 use super::client_answer::ClientAnswer;
 use super::client_tool::DemoClientTools;
 use super::conversations::{CATALOGUE, DemoConversation};
+use super::direct::MOST_TURNS;
 use super::play::request;
-
-/// Maximum number of client requests in a conversation.
-const MOST_TURNS: usize = 6;
 
 /// Range of the pause between two requests in milliseconds.
 const PAUSE_MILLISECONDS: std::ops::Range<u64> = 20..250;

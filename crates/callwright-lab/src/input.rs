@@ -13,8 +13,8 @@ use super::OfflineError;
 /// File name that denotes standard input or output.
 pub(super) const STANDARD_STREAM: &str = "-";
 
-/// Read buffer size in bytes; a batch of lines has about the same size.
-const BUFFER_BYTES: usize = 256 * 1024;
+/// Size in bytes of the read buffers, and at which a batch of lines is closed.
+pub(super) const MAX_BATCH_BYTES: usize = 256 * 1024;
 
 /// First bytes of a gzip member (RFC 1952, section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -60,11 +60,11 @@ impl InputReader {
     ) -> Result<Self, OfflineError> {
         let consumed = Arc::new(AtomicU64::new(0));
         let counted = CountedReader { inner: source, bytes: Arc::clone(&consumed) };
-        let mut raw = BufReader::with_capacity(BUFFER_BYTES, counted);
+        let mut raw = BufReader::with_capacity(MAX_BATCH_BYTES, counted);
         let is_gzip = begins_like_gzip(&mut raw).map_err(|source| unreadable(&name, source))?;
         let text: Box<dyn Read + Send> = if is_gzip { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
         let plain = plain.filter(|_| !is_gzip);
-        Ok(Self { name, size, consumed, reader: BufReader::with_capacity(BUFFER_BYTES, text), plain })
+        Ok(Self { name, size, consumed, reader: BufReader::with_capacity(MAX_BATCH_BYTES, text), plain })
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::OfflineError;
-use super::input::InputReader;
+use super::input::{InputReader, MAX_BATCH_BYTES};
 use callwright_common::parallel::WorkLimits;
 use callwright_common::progress::{Problem, ProgressObserver, StepLength};
 
@@ -15,9 +15,6 @@ pub const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Maximum number of lines in a batch.
 const MAX_BATCH_LINES: usize = 256;
-
-/// Size in bytes at which a batch is closed.
-const MAX_BATCH_BYTES: usize = 256 * 1024;
 
 /// Maximum number of batches per worker that are read before the result of an earlier one is delivered.
 const BATCHES_AHEAD: usize = 4;

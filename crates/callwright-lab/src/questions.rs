@@ -102,7 +102,7 @@ fn note(
     Ok(Ok(()))
 }
 
-/// Maximum number of characters of an id in a message.
+/// Maximum number of characters of a name or a value in a message.
 pub(super) const MAX_QUOTED: usize = 100;
 
 fn id_of(text: &str) -> Result<Box<str>, String> {

@@ -93,16 +93,15 @@ impl ListedTools {
         }
         let mut alike: Vec<Vec<&str>> = alike.into_values().filter(|names| names.len() > 1).collect();
         alike.sort_unstable();
-        for group in alike.iter().take(MAX_GROUPS) {
+        for group in alike.iter().take(MAX_NAMES) {
             notes.push(format!("tools with equal descriptions, which only samples can distinguish: {}", names(group)));
         }
         notes
     }
 }
 
-/// Maximum number of names in a note, and of groups of equal descriptions.
-const MAX_NAMES: usize = 10;
-const MAX_GROUPS: usize = 10;
+/// Maximum number of names in a message, and of groups of equal descriptions.
+pub(super) const MAX_NAMES: usize = 10;
 
 fn is_silent(tool: &ListedTool) -> bool {
     tool.description.trim().is_empty()

@@ -4,15 +4,13 @@ use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
 use super::request::ScriptedRequest;
+use callwright_common::tokens::BYTES_PER_TOKEN;
 
 /// `created` of every answer: answers depend on the request only, not on a clock.
 pub(super) const CREATED: i64 = 1_767_225_600;
 
 /// Bytes of arguments in one delta, so that clients must assemble several.
 const ARGUMENT_PIECE_BYTES: usize = 24;
-
-/// Characters per token, an approximation.
-const CHARS_PER_TOKEN: usize = 4;
 
 /// Answer of the model.
 #[derive(Debug, Default, PartialEq)]
@@ -43,7 +41,7 @@ impl ScriptedAnswer {
         let prompt: usize = request.messages.iter().map(|message| message.text().len()).sum();
         let calls: usize = self.calls.iter().map(|(name, arguments)| name.len() + as_text(arguments).len()).sum();
         let (prompt, completion) =
-            (prompt.div_ceil(CHARS_PER_TOKEN), (self.text.len() + calls).div_ceil(CHARS_PER_TOKEN));
+            (prompt.div_ceil(BYTES_PER_TOKEN), (self.text.len() + calls).div_ceil(BYTES_PER_TOKEN));
         json!({ "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion })
     }
 }

@@ -88,8 +88,9 @@ impl TranscriptLine {
     }
 }
 
-/// Maximum number of characters of a long line in a brief transcript: two rows.
-const BRIEF_CHARS: usize = 168;
+/// Maximum number of characters of a long line in a brief transcript, and of a conversation without the proxy: two
+/// rows.
+pub(super) const BRIEF_CHARS: usize = 168;
 
 /// Shortens the lines of a turn: repairs without their faults, each message once, long texts cut, no record, no ids.
 pub(super) fn brief(lines: Vec<TranscriptLine>) -> Vec<TranscriptLine> {

@@ -7,12 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::OfflineError;
 use crate::questions::MAX_QUOTED;
+use crate::tools::MAX_NAMES;
 use callwright_common::text::excerpt;
 use callwright_explain::{DocumentError, Documents, Explainer, Settings, documents};
 use callwright_search::embedding::Embedder;
-
-/// Maximum number of API names in a message.
-const MAX_NAMED: usize = 20;
 
 /// Documentation of all APIs.
 pub(super) struct DocumentLibrary {
@@ -70,8 +68,8 @@ impl DocumentLibrary {
     pub(super) fn toolset(&self, api: &str) -> Result<&str, String> {
         let found = self.apis.get(api).or_else(|| self.apis.iter().find(|name| name.eq_ignore_ascii_case(api)));
         found.map(String::as_str).ok_or_else(|| {
-            let named: Vec<&str> = self.apis.iter().take(MAX_NAMED).map(String::as_str).collect();
-            let more = if self.apis.len() > MAX_NAMED { ", ..." } else { "" };
+            let named: Vec<&str> = self.apis.iter().take(MAX_NAMES).map(String::as_str).collect();
+            let more = if self.apis.len() > MAX_NAMES { ", ..." } else { "" };
             format!(
                 "`{}` names no documentation of {}; there is {}{more}",
                 excerpt(api, MAX_QUOTED),

@@ -12,6 +12,7 @@ use crate::replay::reading::{TraceRecord, read};
 use crate::representation::Sample;
 use callwright_common::progress::ProgressObserver;
 use callwright_common::text::{excerpt, nearest};
+use callwright_memory::learning::MAX_QUERY_CHARS;
 use callwright_types::memory::ToolSample;
 use callwright_types::trace::Execution;
 use callwright_types::{Protocol, Trace, Verdict};
@@ -31,10 +32,6 @@ pub struct Samples {
     /// Stored samples that name unknown tools.
     pub strange: u64,
 }
-
-/// Maximum length in characters of a text to learn from, equal to the limit of embedding models
-/// (`embedding.max_text_chars`). Text that users paste after their question is not part of it.
-const MAX_TEXT_CHARS: usize = 8192;
 
 /// Label of an execution whose call succeeded.
 const SUCCESS: &str = "success";
@@ -134,7 +131,7 @@ impl Samples {
 
 /// Returns the part of a text to learn from.
 pub(super) fn beginning(text: &str) -> &str {
-    callwright_common::text::beginning(text, MAX_TEXT_CHARS)
+    callwright_common::text::beginning(text, MAX_QUERY_CHARS)
 }
 
 fn read_sample(text: &str, known: &KnownTools<'_>) -> Result<Sample, String> {

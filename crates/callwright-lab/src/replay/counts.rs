@@ -9,7 +9,7 @@ use super::answer::ReplayedAnswer;
 use super::answer::{counted_attempts, recorded};
 use super::fates::{Fate, Fates, ReplayBudget, TurnFates};
 use super::reading::{ListedTrace, TraceRecord};
-use super::rows::Rows;
+use super::rows::{MAX_NAME, Rows};
 use crate::judge::Judge;
 use callwright_common::text::excerpt;
 use callwright_types::rules::Mode;
@@ -17,9 +17,6 @@ use callwright_types::{FaultCode, Limits, RepairKind, Trace, Verdict};
 
 /// Maximum number of modes and of policies with a separate count.
 const MAX_NAMES: usize = 50;
-
-/// Maximum number of characters of such a name.
-const MAX_NAME: usize = 64;
 
 /// Name for all names beyond the limit.
 const OTHER: &str = "other";

@@ -11,7 +11,7 @@ use callwright_common::text::excerpt;
 const MAX_ROWS: usize = 1000;
 
 /// Maximum number of characters of a name.
-const MAX_NAME: usize = 128;
+pub(super) const MAX_NAME: usize = 128;
 
 /// Counts by name.
 #[derive(Debug, Clone, Default)]

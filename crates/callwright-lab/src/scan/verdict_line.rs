@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::questions::MAX_QUOTED;
 use callwright_common::json::{Pointer, raw};
 use callwright_common::text::excerpt;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
@@ -76,9 +77,6 @@ fn arguments(call: &JudgedCall) -> Box<RawValue> {
     let object = if is_object { RawValue::from_string(text.trim().replace(['\n', '\r'], " ")).ok() } else { None };
     object.unwrap_or_else(|| raw(text))
 }
-
-/// Maximum number of characters of a quoted name or value.
-const MAX_QUOTED: usize = 200;
 
 /// Returns one line for each repair, with the call number if there are several calls.
 pub(super) fn actions(judged: &JudgedMessage) -> Vec<String> {

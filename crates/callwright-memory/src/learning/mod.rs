@@ -25,4 +25,5 @@ pub use job::{Job, JobError, JobOutcome, PAUSE, Worker};
 pub use learner::Learner;
 pub use lesson_rewriter::LessonRewriter;
 pub use memory_cache::{CachedMemory, MemoryCache};
+pub use sampling::MAX_QUERY_CHARS;
 pub use settings::Settings;

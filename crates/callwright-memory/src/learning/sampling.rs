@@ -8,9 +8,9 @@ use callwright_types::memory::ToolSample;
 use callwright_types::{Diagnosis, Evidence, EvidenceKind, MemoryNote, Protocol, Trace};
 use callwright_wire::RecordedAnswer;
 
-/// Maximum length of a query in characters, equal to the limit of embedding models. Text that users paste after their
-/// question is not part of it.
-const MAX_QUERY_CHARS: usize = 8192;
+/// Maximum length of a text to learn from in characters, equal to the limit of embedding models
+/// (`embedding.max_text_chars`). Text that users paste after their question is not part of it.
+pub const MAX_QUERY_CHARS: usize = 8192;
 
 /// Maximum number of expected tools of a request.
 const MAX_TOOLS: usize = 32;
