@@ -180,11 +180,11 @@ export function findingName({ kind, name }) {
   return word ?? name;
 }
 
-/** Returns the sentence of a fault. */
+/** Returns the sentence of a fault: that of its code, or the message of the check. */
 export function faultSentence(diagnosis, call) {
   const sentence = known(FAULTS, diagnosis.code)?.[1];
   const place = diagnosis.path || "the whole call";
-  return sentence ? sentence(call?.name || "the tool", place.replace(/^\//, ""), diagnosis.facts) : `Fault ${diagnosis.code} at ${place}.`;
+  return sentence ? sentence(call?.name || "the tool", place.replace(/^\//, ""), diagnosis.facts) : `Fault ${diagnosis.code} at ${place}${diagnosis.message ? `: ${diagnosis.message}` : ""}.`;
 }
 
 /** Returns the label of the reason why a call was not sent, if there is one. */
