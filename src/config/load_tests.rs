@@ -32,7 +32,7 @@ fn without_a_file_the_variables_of_openai_clients_are_honoured() {
 }
 
 #[test]
-fn the_environment_completes_a_default_upstream_without_an_address() {
+fn the_environment_completes_a_default_without_an_address() {
     let environment = [("OPENAI_BASE_URL", "http://127.0.0.1:9/v1"), ("OPENAI_API_KEY", "sk-canary")];
     let settings = read_settings("[upstreams.default]\nconnect_retries = 7\n", &environment).unwrap();
     let upstream = &settings.upstreams["default"];
@@ -43,14 +43,14 @@ fn the_environment_completes_a_default_upstream_without_an_address() {
 }
 
 #[test]
-fn the_key_of_the_environment_never_goes_to_an_address_of_the_file() {
+fn the_environments_key_never_goes_to_an_address_of_the_file() {
     let text = "[upstreams.default]\nbase_url = 'http://127.0.0.1:1/v1'\n";
     let settings = read_settings(text, &[("OPENAI_API_KEY", "sk-canary")]).unwrap();
     assert!(settings.upstreams["default"].api_key.is_empty());
 }
 
 #[test]
-fn the_environment_says_where_onnx_runtime_is_unless_the_file_does() {
+fn the_environment_locates_onnx_runtime_unless_the_file_does() {
     let path = |text: &str| {
         let settings = read_settings(text, &[("ORT_DYLIB_PATH", "/opt/ort/libonnxruntime.so")]).unwrap();
         settings.embedding.fastembed.onnx_runtime
@@ -68,7 +68,7 @@ fn a_file_that_names_upstreams_has_those_alone() {
 }
 
 #[test]
-fn an_unknown_key_is_named_with_its_place_and_the_nearest_known_one() {
+fn an_unknown_key_is_named_with_position_and_nearest_known_one() {
     let message = problem_of("[server]\nlisten = '127.0.0.1:1'\nbody_limit = 3\n");
     assert_eq!(message, "3:1: unknown key `server.body_limit`; did you mean `body_limit_bytes`?");
     assert_eq!(problem_of("\n[sever]\n"), "2:2: unknown key `sever`; did you mean `server`?");
@@ -104,7 +104,7 @@ fn a_value_of_the_environment_is_in_no_message() {
 }
 
 #[test]
-fn every_fault_of_syntax_and_every_unset_variable_is_reported_at_once() {
+fn all_syntax_faults_and_unset_variables_are_reported_at_once() {
     let problems = read_settings("a = \nb = \n", &[]).unwrap_err();
     assert!(problems.len() >= 2, "{problems:?}");
     let problems = read_settings("[upstreams.default]\nbase_url = '${A}'\napi_key = '${B}'\n", &[]).unwrap_err();
@@ -128,7 +128,7 @@ fn a_hostile_value_adds_no_key() {
 }
 
 #[test]
-fn the_command_line_overrides_the_listeners_before_they_are_checked() {
+fn the_command_line_overrides_the_listeners_before_the_check() {
     let request = ConfigRequest { listen: Some("0.0.0.0:1".parse().unwrap()), ..ConfigRequest::default() };
     let problems = settings("", &request, &variables(&[])).unwrap_err();
     assert!(problems[0].message.contains("allow_public"));

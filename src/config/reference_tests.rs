@@ -82,7 +82,7 @@ fn the_reference_reads_the_variables_that_hold_without_a_file() {
 }
 
 #[test]
-fn the_address_of_the_provider_precedes_the_one_that_clients_read() {
+fn the_providers_address_precedes_the_one_that_clients_read() {
     let variables_with = |first| {
         let environment = [("OPENAI_BASE_URL", "http://127.0.0.1:8787/v1"), ("CALLWRIGHT_UPSTREAM_URL", first)];
         let without_file = load(&ConfigRequest::default(), &variables(&environment)).unwrap().settings;
@@ -118,7 +118,7 @@ fn the_examples_of_the_reference_are_valid() {
 }
 
 #[test]
-fn the_examples_of_the_reference_and_the_defaults_are_valid_by_the_schema() {
+fn reference_examples_and_defaults_are_valid_by_the_schema() {
     let config = jsonschema::draft7::new(&config_schema()).unwrap();
     for value in [
         toml::from_str(&with_examples(&reference())).unwrap(),

@@ -112,7 +112,7 @@ mod tests {
     use crate::config::parse;
 
     #[test]
-    fn every_removed_key_is_an_error_that_names_what_applies_instead() {
+    fn every_removed_key_is_an_error_that_names_its_replacement() {
         for &(table, keys, instead) in REMOVED {
             for key in keys.split(' ') {
                 let text = match table {

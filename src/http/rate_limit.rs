@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_limited_is_told_and_the_upstreams_own_is_replaced() {
+    fn only_limited_values_are_reported_and_replace_the_upstreams() {
         let mut headers = HeaderMap::new();
         headers.insert("x-ratelimit-remaining-requests", "9999".parse().unwrap());
         headers.insert("x-ratelimit-remaining-tokens", "8888".parse().unwrap());

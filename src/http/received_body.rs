@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_without_room_and_one_beyond_its_limit_release_what_they_reserved() {
+    async fn bodies_without_room_or_above_the_limit_release_their_memory() {
         let (memory, metrics) = memory(cost(1024 * KIB));
         let full = collect(&mut pieces(1024, KIB), room(&memory), None, 4096 * KIB).await.err();
         assert_eq!(full, Some(BodyRefusal::MemoryFull));

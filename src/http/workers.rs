@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_has_passed_once_half_of_it_and_enough_tasks_have_ended() {
+    fn a_peak_has_passed_once_half_of_it_and_enough_tasks_ended() {
         let load = Load::default();
         let set = |tasks| {
             load.peak.fetch_max(tasks, Ordering::Relaxed);

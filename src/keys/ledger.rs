@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_is_limited_as_a_whole_and_a_refused_request_counts_nowhere() {
+    fn a_group_is_limited_as_a_whole_and_refusals_count_nowhere() {
         let ledger = Ledger::default();
         let group = || subject("group:g", limits(2, 0, 0, 0.0));
         let of = |name: &str| [subject(name, limits(5, 0, 0, 0.0)), group()];
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_used_counts_and_what_is_told_is_told_once() {
+    fn other_processes_usage_counts_and_is_reported_once() {
         let ledger = Ledger::default();
         let subjects = [subject("a", limits(3, 0, 2, 0.0))];
         admit(&ledger, 0, &subjects).unwrap();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_before_the_process_began_counts_for_budgets_alone() {
+    fn usage_before_the_process_began_counts_for_budgets_alone() {
         let ledger = Ledger::default();
         let subjects = [subject("a", limits(1, 0, 0, 1.0))];
         let row = UsageRow { subject: "a".to_owned(), day: now(0).day(), requests: 9, tokens: 9, nanos: 999_999_999 };

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_known_again_by_what_is_kept_and_cannot_be_read_there() {
+    fn a_secret_is_recognised_by_a_stored_form_that_hides_it() {
         let (secret, kept) = mint(Timestamp::UNIX_EPOCH).unwrap();
         let text = secret.expose();
         assert_eq!(handle_of(text), Some(kept.handle.as_str()));
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_token_everybody_is_admitted_and_with_one_only_who_sends_it() {
+    fn a_token_admits_only_its_senders_and_no_token_admits_all() {
         let none = OperatorToken::of(&Secret::default());
         assert!(!none.is_operator(None) && !none.is_operator(Some("x")));
         assert!(none.admits(None) && none.admits(Some("anything")));

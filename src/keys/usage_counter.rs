@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_used_counts_once_and_what_one_told_oneself_not_again() {
+    fn others_usage_counts_once_and_ones_own_report_not_again() {
         let now = at(0, "2026-11-23");
         let mut tally = KeyUsageCounter::default();
         tally.learn(&now, now.day(), amount(50), true);

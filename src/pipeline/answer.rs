@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_turn_whose_client_goes_is_told_ends_all_the_same_and_is_waited_for() {
+    async fn a_turn_ends_and_is_awaited_although_its_client_has_gone() {
         for here in [true, false] {
             let Fixture { mut pending, gate: _gate, ended, tracker } = fixture(here);
             drop(pending.answer().await.unwrap());

@@ -58,7 +58,7 @@ mod tests {
     use callwright_telemetry::Metrics;
 
     #[test]
-    fn small_answers_are_not_counted_and_large_ones_until_they_have_left() {
+    fn large_answers_count_until_they_have_left_and_small_never() {
         let metrics = Metrics::new();
         let limit = MemoryLimit::new(8 * STEP_BYTES, &metrics.answer_bytes);
         let mut small = AnswerMemory::default();

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn faulty_calls_of_the_proxys_tools_end_in_a_closing_request_and_then_in_a_handover() {
+    fn faulty_proxy_calls_end_in_a_closing_request_then_a_handover() {
         let mut dialogue = dialogue();
         for _ in 0..3 {
             assert_eq!(dialogue.judged(OWN_FAULTY, NOTHING), DialogueStep::FeedBack(Purpose::StaticFeedback));
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn of_calls_for_both_sides_the_proxys_are_run_and_the_clients_answered_once_all_are_right() {
+    fn of_mixed_calls_the_proxys_run_and_the_clients_are_answered() {
         let mixed = JudgedSummary { proxy_calls: 2, ..CLEAN };
         assert_eq!(dialogue().judged(mixed, NOTHING), DialogueStep::RunAndAnswer);
         let faulty = JudgedSummary { faulty: true, faults_are_the_clients: true, ..mixed };

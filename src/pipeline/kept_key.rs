@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_is_known_again_with_another_system_message_and_shorter_results() {
+    fn a_conversation_is_recognised_after_changes_of_its_messages() {
         let messages = |system: &str, result: &str| {
             format!(
                 r#"[{{"role":"system","content":"{system}"}},{{"role":"user","content":"Ulm?"}},

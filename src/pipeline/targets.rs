@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn an_alias_without_targets_has_its_upstream_and_its_own_name_for_a_model() {
+    fn an_alias_without_targets_has_its_upstream_and_its_own_name() {
         let alias = AliasSettings { upstream: "a".to_owned(), ..AliasSettings::default() };
         assert_eq!(targets("m", &alias, "s"), [Target { upstream: "a".into(), model: "m".into() }]);
     }

@@ -25,7 +25,7 @@ fn cases(part: &str) {
 
 #[requires(node_clients)]
 #[test]
-fn codex_with_its_own_models_makes_the_same_calls_as_without_the_proxy() {
+fn codex_makes_the_same_calls_with_and_without_the_proxy() {
     cases("codex-");
 }
 

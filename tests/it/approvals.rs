@@ -242,7 +242,7 @@ async fn all_calls_of_an_answer_are_asked_about_at_once() {
 }
 
 #[tokio::test]
-async fn a_notice_goes_out_at_once_and_the_same_call_runs_when_it_is_approved() {
+async fn a_notice_goes_out_at_once_and_the_approved_call_runs() {
     let (upstream, api) = (model().await, api().await);
     let proxy = noticing(&upstream, &api).await;
     let told = say(&proxy, BOOKING).await;
@@ -266,7 +266,7 @@ async fn a_notice_goes_out_at_once_and_the_same_call_runs_when_it_is_approved() 
 }
 
 #[tokio::test]
-async fn an_approval_is_for_the_very_call_in_its_session_of_its_client() {
+async fn an_approval_is_for_one_call_in_the_session_of_its_client() {
     let (upstream, api) = (model().await, api().await);
     let proxy = noticing(&upstream, &api).await;
     say(&proxy, BOOKING).await;
@@ -502,7 +502,7 @@ async fn of_calls_of_both_sides_the_proxys_wait_for_their_approval() {
 }
 
 #[tokio::test]
-async fn an_approved_call_whose_outcome_is_unknown_is_not_sent_again_and_nobody_is_asked_again() {
+async fn an_approved_call_of_unknown_outcome_is_not_sent_again() {
     let (upstream, api) = (model().await, Server::always(Reply::reset()).await);
     let proxy = noticing(&upstream, &api).await;
     say(&proxy, BOOKING).await;
@@ -530,7 +530,7 @@ async fn the_queue_is_bounded_in_number_and_size() {
 }
 
 #[tokio::test]
-async fn the_administration_answers_mistakes_with_a_status_and_a_reason() {
+async fn the_administration_answers_mistakes_with_status_and_reason() {
     let (upstream, api) = (model().await, api().await);
     let proxy = noticing(&upstream, &api).await;
     say(&proxy, BOOKING).await;

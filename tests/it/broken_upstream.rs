@@ -68,7 +68,7 @@ async fn a_refused_connection_is_a_502() {
 }
 
 #[tokio::test]
-async fn a_list_of_models_that_breaks_off_or_is_none_is_a_502_unless_there_are_aliases() {
+async fn a_broken_or_missing_model_list_is_a_502_without_aliases() {
     let half = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 40\r\n\r\n{\"object\":\"list\"";
     for (reply, code) in
         [(Reply::raw(&half[..]), "reset"), (Reply::body(200, &[], "<html>Welcome</html>"), "malformed")]
@@ -124,7 +124,7 @@ async fn a_reset_before_the_first_event_is_a_502_and_no_stream() {
 }
 
 #[tokio::test]
-async fn a_reset_in_the_middle_of_a_stream_is_an_error_event_behind_the_text() {
+async fn a_reset_within_a_stream_is_an_error_event_behind_the_text() {
     let events = events(Reply::stream().event(&role()).event(&text_chunk("It is ")).then_reset()).await;
     let assembled = Assembled::of_events(&events);
     assert_eq!(assembled.choices[&0].content, "It is ");
@@ -259,7 +259,7 @@ async fn silence_in_the_middle_of_a_stream_is_an_error_event() {
 }
 
 #[tokio::test]
-async fn a_429_that_asks_for_a_long_wait_keeps_its_retry_after_and_is_not_retried() {
+async fn a_429_with_a_long_wait_keeps_retry_after_and_is_not_retried() {
     let body =
         json!({"error": {"message": "slow down", "type": "requests", "param": null, "code": "rate_limit_exceeded"}});
     let reply = Reply::body(429, &[("content-type", "application/json"), ("retry-after", "13")], body.to_string());
@@ -323,7 +323,7 @@ async fn an_error_in_the_upstreams_stream_reaches_the_client() {
 }
 
 #[tokio::test]
-async fn a_redirect_or_another_protocol_is_a_502_that_names_the_upstream() {
+async fn a_redirect_or_another_protocol_is_a_502_with_the_upstream() {
     let elsewhere = Server::always(answer::text("stolen")).await;
     let location = elsewhere.url("/v1/chat/completions");
     for status in
@@ -352,7 +352,7 @@ async fn check_no_answer(reply: Reply) {
 }
 
 #[tokio::test]
-async fn nobody_is_redirected_with_a_key_where_requests_are_passed_through() {
+async fn no_passed_through_request_is_redirected_with_a_key() {
     let redirect = "HTTP/1.1 307 Temporary Redirect\r\nlocation: http://evil.example/\r\ncontent-length: 0\r\n\r\n";
     let upgrade = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
     for reply in [redirect, upgrade] {

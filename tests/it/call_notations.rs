@@ -70,7 +70,7 @@ async fn call_deltas_without_id_get_one() {
 }
 
 #[tokio::test]
-async fn call_deltas_with_neither_index_nor_id_are_told_apart_by_their_names() {
+async fn call_deltas_without_index_or_id_are_separated_by_name() {
     let reply = Reply::stream()
         .event(&role())
         .event(&call_delta(json!({"function": {"name": "get_weather", "arguments": PARIS}})))

@@ -82,7 +82,7 @@ fn every_version_and_both_syntaxes_are_read() {
 }
 
 #[test]
-fn a_folder_gives_its_documents_in_order_and_other_files_are_passed_over() {
+fn a_folder_gives_its_documents_in_order_and_skips_other_files() {
     let referring = br#"{"openapi": "3.0.0", "paths": {"/a": {"$ref": "parts/a.yaml"}}}"#;
     let folder = Folder::with(&[
         ("z.json", &bytes(&whole())),
@@ -116,7 +116,7 @@ fn what_is_named_is_reported_whatever_it_is() {
 }
 
 #[test]
-fn files_of_several_folders_are_named_from_their_own_and_found_by_their_paths() {
+fn files_of_several_folders_are_named_and_found_by_their_paths() {
     let folder = Folder::with(&[("list", b"one\ntwo/api.json\n")]);
     for name in ["one", "two"] {
         fs::create_dir(folder.path(name)).unwrap();
@@ -147,7 +147,7 @@ fn standard_input_is_a_document_or_a_list() {
 }
 
 #[test]
-fn a_document_at_standard_input_finds_its_files_from_the_working_folder() {
+fn a_document_at_standard_input_uses_the_working_folder() {
     let folder = Folder::with(&[("part.yaml", b"get: {operationId: a}\n")]);
     let document = br#"{"openapi": "3.0.0", "paths": {"/a": {"$ref": "part.yaml"}}}"#;
     let said = folder.run(&["check", "--format", "json", "-"], document);
@@ -155,7 +155,7 @@ fn a_document_at_standard_input_finds_its_files_from_the_working_folder() {
 }
 
 #[test]
-fn documents_of_a_folder_refer_to_files_below_it_and_one_alone_below_its_own() {
+fn documents_refer_to_files_below_the_given_or_own_folder() {
     let folder = Folder::with(&[("part.yaml", b"get: {operationId: a}\n")]);
     fs::create_dir(folder.path("api")).unwrap();
     let document = r#"{"openapi": "3.0.0", "paths": {"/a": {"$ref": "../part.yaml"}}}"#;
@@ -237,7 +237,7 @@ fn what_is_denied_fails_only_where_it_is_found() {
 }
 
 #[test]
-fn advice_names_operation_place_and_what_to_write_and_can_be_chosen() {
+fn advice_names_operation_position_and_text_and_can_be_chosen() {
     let yaml =
         b"openapi: 3.0.0\npaths:\n  /a:\n    get:\n      parameters:\n        - {name: q, in: query, schema: {}}\n";
     let folder = Folder::with(&[("a.yaml", yaml)]);
@@ -285,7 +285,7 @@ fn a_dialect_adds_what_tools_lose_in_it() {
 }
 
 #[test]
-fn people_get_a_table_with_a_sum_and_no_colours_where_there_is_no_terminal() {
+fn people_get_a_table_with_a_sum_and_colours_only_on_a_terminal() {
     let folder =
         Folder::with(&[("a.json", &bytes(&with_a_skipped_operation())), ("b.yaml", b"openapi: 3.0.0\npaths: [\n")]);
     let said = check(&folder, &["."]);
@@ -352,7 +352,7 @@ fn no_color_is_obeyed() {
 }
 
 #[test]
-fn lines_come_in_the_order_of_the_documents_however_many_read_them() {
+fn lines_keep_the_document_order_with_any_number_of_readers() {
     let folder = Folder::with(&[]);
     for number in 0..120 {
         let mut document = whole();
@@ -404,7 +404,7 @@ fn nested(depth: usize, open: &str, core: &str, close: &str) -> String {
 }
 
 #[test]
-fn documents_that_are_nested_or_chained_without_end_cost_only_themselves() {
+fn endlessly_nested_or_chained_documents_cost_only_themselves() {
     let in_schema = |schema: &str| {
         let body = format!(r#"{{"required":true,"content":{{"application/json":{{"schema":{schema}}}}}}}"#);
         format!(
@@ -496,7 +496,7 @@ mod unix {
     }
 
     #[test]
-    fn a_folder_that_may_not_be_listed_is_reported_and_costs_no_other() {
+    fn an_unreadable_folder_is_reported_and_costs_no_other() {
         let folder = Folder::with(&[("open.json", &bytes(&whole()))]);
         fs::create_dir(folder.path("closed")).unwrap();
         fs::set_permissions(folder.path("closed"), fs::Permissions::from_mode(0o000)).unwrap();

@@ -121,7 +121,7 @@ async fn stubborn() -> Server {
 }
 
 #[tokio::test]
-async fn a_clients_own_tool_is_held_up_across_its_turns_streamed_or_not() {
+async fn a_clients_tool_is_held_up_across_turns_streamed_or_not() {
     let upstream = stubborn().await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     let circle = ran(&["sunny, 21 degrees", "sunny, 21 degrees"]);

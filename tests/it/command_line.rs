@@ -43,7 +43,7 @@ fn a_mistake_is_named_with_its_place_and_the_status_is_one() {
 }
 
 #[test]
-fn the_file_of_the_working_directory_and_of_the_variable_are_found() {
+fn the_working_directorys_and_the_variables_file_are_found() {
     let folder = folder_with("callwright.toml", "[server]\nlisten = '127.0.0.1:0'\n");
     let output = run(folder.path(), &["config", "check"], &[]);
     assert_eq!(text(&output.stdout), "callwright.toml: OK\n");
@@ -123,7 +123,7 @@ fn checking_the_configuration_checks_what_it_names() {
 }
 
 #[test]
-fn an_alias_with_an_unknown_policy_is_a_mistake_of_the_configuration() {
+fn an_alias_with_an_unknown_policy_is_a_configuration_error() {
     let folder = folder_with("callwright.toml", "[aliases.a]\npolicy = 'strct'\n");
     for verb in ["config", "policy"] {
         let output = run(folder.path(), &[verb, "check"], &[]);

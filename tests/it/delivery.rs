@@ -85,7 +85,7 @@ async fn a_setting_pins_it_and_the_share_is_shown_all_the_same() {
 }
 
 #[tokio::test]
-async fn operators_see_which_model_writes_calls_as_text_and_which_tool_fails() {
+async fn operators_see_models_that_write_calls_and_tools_that_fail() {
     let (_upstream, proxy) = obedient_proxy("").await;
     ask(&proxy, "writer", "text", 3).await;
     ask(&proxy, "caller", "native", 2).await;

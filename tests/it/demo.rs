@@ -104,7 +104,7 @@ async fn every_conversation_shows_what_it_promises() {
 
 /// The default of `callwright demo`: the closing table is counted from this run.
 #[tokio::test]
-async fn the_brief_demo_compares_five_conversations_with_and_without_the_proxy() {
+async fn the_brief_demo_compares_five_conversations_both_ways() {
     let (world, played, transcript) = play_with(str::to_owned, PlayOptions::default()).await;
     assert_eq!(broken(&played), [""; 0], "{transcript}");
     assert!(transcript.lines().count() <= 112, "{} lines:\n{transcript}", transcript.lines().count());

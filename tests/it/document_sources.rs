@@ -37,7 +37,7 @@ async fn offers(proxy: &Proxy, upstream: &Server, names: &[&str]) {
 }
 
 #[tokio::test]
-async fn the_documents_of_a_folder_are_offered_together_and_come_and_go() {
+async fn documents_of_a_folder_are_offered_together_and_come_and_go() {
     let upstream = Server::always(answer::text("hi")).await;
     let config = config(&upstream.url("/v1")) + ALIAS + "[toolsets.api]\ndocument = \"specs\"\n";
     let files = [
@@ -63,7 +63,7 @@ async fn the_documents_of_a_folder_are_offered_together_and_come_and_go() {
 }
 
 #[tokio::test]
-async fn a_remote_document_is_fetched_at_the_start_and_again_when_it_has_changed() {
+async fn a_remote_document_is_fetched_at_start_and_after_changes() {
     let upstream = Server::always(answer::text("hi")).await;
     let text = Arc::new(Mutex::new(document("one")));
     let served = text.clone();
@@ -88,7 +88,7 @@ async fn a_remote_document_is_fetched_at_the_start_and_again_when_it_has_changed
 }
 
 #[tokio::test]
-async fn a_remote_document_that_cannot_be_had_keeps_the_proxy_from_starting() {
+async fn an_unavailable_remote_document_prevents_the_start() {
     let documents = Server::always(Reply::body(404, &[], "no")).await;
     let start = |url: String, more: &str| {
         let config = config("http://127.0.0.1:1/v1") + more + &format!("[toolsets.api]\ndocument = \"{url}\"\n");

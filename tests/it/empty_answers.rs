@@ -140,7 +140,7 @@ async fn of_several_choices_none_goes_back() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_to_the_result_of_a_tool_of_the_proxys_own_goes_back_too() {
+async fn an_empty_answer_to_a_proxy_tools_result_goes_back_too() {
     let upstream =
         Server::replying(vec![calls(&[call("c1", "listRooms", r#"{"floor":5}"#)]), empty(), text("The blue one.")])
             .await;
@@ -178,7 +178,7 @@ async fn the_call_in_which_the_reasoning_ends_is_made() {
 }
 
 #[tokio::test]
-async fn reasoning_that_does_not_end_in_a_call_of_an_offered_tool_is_no_call() {
+async fn reasoning_without_a_final_call_of_an_offered_tool_is_no_call() {
     let of_other = WRITTEN.replace("get_weather", "launch_rocket");
     let cut = WRITTEN.replace("\n</tool_call>", "").replace("}}", "");
     for reasoning in [
@@ -268,7 +268,7 @@ async fn a_stream_that_stays_empty_ends_well() {
 }
 
 #[tokio::test]
-async fn a_call_at_the_end_of_streamed_reasoning_is_made_and_the_reasoning_stays() {
+async fn a_call_ending_streamed_reasoning_is_made_and_reasoning_stays() {
     let reasoning = format!("The user asks for the weather.\n{WRITTEN}");
     for member in ["reasoning_content", "reasoning"] {
         for size in [1, 5, 1000] {
@@ -289,7 +289,7 @@ async fn a_call_at_the_end_of_streamed_reasoning_is_made_and_the_reasoning_stays
 }
 
 #[test]
-fn the_offline_scan_reports_empty_answers_where_tools_are_offered() {
+fn the_offline_scan_reports_empty_answers_with_offered_tools() {
     let tools = with_tools("Weather?")["tools"].clone();
     let line = |id: &str, more: Value| {
         let mut line = json!({"id": id, "tools": tools, "message": {"role": "assistant", "content": ""}});

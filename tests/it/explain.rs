@@ -32,7 +32,7 @@ fn passages(line: &Value) -> Vec<String> {
 }
 
 #[test]
-fn each_failure_has_its_line_with_exactly_the_documented_members() {
+fn each_failure_has_its_line_with_the_documented_members() {
     let lines = [failure("a", json!({"code": 4101})), failure(2, json!({"code": 9999}))];
     let said = explain(&to_lines(&lines), &[]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
@@ -123,7 +123,7 @@ fn lines_that_cannot_be_used_are_named_and_left_out() {
 }
 
 #[test]
-fn a_member_that_cannot_be_read_is_left_out_with_one_warning_for_each_api() {
+fn an_unreadable_member_is_omitted_with_one_warning_per_api() {
     let line = |id: u32, status: &str| {
         format!("{{\"id\":{id},\"api\":\"weather\",\"status\":{status},\"operation\":7,\"body\":{{\"code\":4101}}}}\n")
     };
@@ -188,7 +188,7 @@ fn members_that_all_failures_share_are_not_explained() {
 }
 
 #[test]
-fn a_folder_without_documentation_is_an_error_that_says_what_to_do() {
+fn a_folder_without_documentation_is_an_error_with_the_fix() {
     let folder = Folder::with(&[("readme.bin", b"x")]);
     for docs in ["missing", "."] {
         let said = folder.run(&["explain", "--docs", docs], b"");
@@ -212,7 +212,7 @@ fn compressed_output_and_order_are_kept() {
 }
 
 #[test]
-fn a_model_that_is_not_there_is_an_error_that_says_what_is_missing() {
+fn a_missing_model_is_an_error_that_names_what_is_missing() {
     let said = explain(b"", &["--embedding", "no-model"]);
     assert_eq!(said.status, Some(1));
     // The machine determines which of the two is missing first.

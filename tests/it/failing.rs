@@ -54,7 +54,7 @@ async fn a_rate_limit_is_waited_for_and_costs_no_round() {
 }
 
 #[tokio::test]
-async fn a_wait_that_is_too_long_costs_no_round_unless_the_model_calls_all_the_same() {
+async fn an_overlong_wait_costs_no_round_unless_the_model_still_calls() {
     let upstream = Server::replying([
         one_call("book", BOOK),
         one_call("book", r#"{"quote":"Q8"}"#),
@@ -104,7 +104,7 @@ async fn a_refused_credential_is_the_operators_to_mend() {
 }
 
 #[tokio::test]
-async fn a_missing_credential_is_named_to_the_operator_and_not_to_the_model() {
+async fn a_missing_credential_is_named_to_the_operator_only() {
     let upstream = Server::replying([one_call("book", BOOK), one_call("book", BOOK), answer::text("I cannot.")]).await;
     let api = Server::always(Reply::json(200, &json!({}))).await;
     let proxy = proxy_with(bookings::without_credentials(&upstream, &api), "").await;
@@ -204,7 +204,7 @@ async fn an_error_in_a_graphql_answer_of_200_is_a_failure() {
 }
 
 #[tokio::test]
-async fn an_answer_without_anything_that_the_document_promises_is_a_failure() {
+async fn an_answer_without_any_promised_content_is_a_failure() {
     let stay = json!({"stay": "S1", "room": 4});
     let upstream =
         Server::replying([one_call("getStay", "{}"), one_call("getStay", "{}"), answer::text("Room 4.")]).await;
@@ -229,7 +229,7 @@ async fn an_answer_without_anything_that_the_document_promises_is_a_failure() {
 }
 
 #[tokio::test]
-async fn a_page_instead_of_json_leaves_open_whether_the_call_took_effect() {
+async fn a_page_in_place_of_json_leaves_the_effect_of_the_call_open() {
     let upstream = Server::replying([one_call("beginStay", "{}"), answer::text("I do not know.")]).await;
     let page = "<!DOCTYPE html><html><title>Sign in</title></html>";
     let api = Server::always(Reply::body(200, &[("content-type", "text/html")], page)).await;
@@ -301,7 +301,7 @@ async fn doubting(replies: Vec<Reply>) -> Server {
 }
 
 #[tokio::test]
-async fn a_successful_answer_that_is_not_what_was_requested_is_doubted_where_policy_checks_it() {
+async fn a_success_that_differs_from_the_request_is_doubted_by_policy() {
     let replies = || vec![one_call("book", BOOK), one_call("book", r#"{"quote":"Q8"}"#), answer::text("Booked.")];
     let api = || {
         Server::scripted(|number, _| {

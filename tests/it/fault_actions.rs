@@ -60,7 +60,7 @@ async fn what_is_off_or_only_noted_passes_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_placeholder_is_noted_by_default_and_sent_back_where_policy_says_so() {
+async fn a_placeholder_is_noted_by_default_and_returned_by_policy() {
     let blank = r#"{"city":"<city>"}"#;
     let (upstream, proxy) = ruled(vec![one_call("get_weather", blank)], "").await;
     let answer = proxy.client().chat_with(&with_tools("How is the weather?"), &DEBUG).await;
@@ -108,7 +108,7 @@ async fn the_same_call_again_is_noted_or_sent_back() {
 }
 
 #[tokio::test]
-async fn a_tool_that_another_one_evidently_outdoes_is_sent_back_where_policy_says_so() {
+async fn a_tool_clearly_outdone_by_another_is_sent_back_by_policy() {
     let request = with_tools("Please book a hotel room");
     for (faults, requests) in [("", 1), ("E2.1: advise", 1), ("E2.1: feedback", 2)] {
         let replies = vec![one_call("get_weather", PARIS), answer::text("Which hotel?")];

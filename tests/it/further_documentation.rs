@@ -47,7 +47,7 @@ async fn a_failure_is_explained_from_a_catalogue_of_errors() {
 }
 
 #[tokio::test]
-async fn a_catalogue_that_comes_into_an_empty_folder_or_a_new_one_is_read() {
+async fn a_catalogue_in_an_empty_or_new_folder_is_read() {
     for (docs, file) in [
         ("{ path = \"docs\" }", "docs/errors.md"),
         ("{ path = \"docs/*.md\" }", "docs/errors.md"),

@@ -94,7 +94,7 @@ async fn stubborn() -> Server {
 }
 
 #[tokio::test]
-async fn the_policy_has_the_texts_and_the_request_selects_the_language() {
+async fn the_policy_has_the_texts_and_the_request_the_language() {
     let (upstream, api) = (stubborn().await, Server::always(Reply::json(400, &json!({"code": 4711}))).await);
     let rules =
         "limits:\n  message:\n    language: de\n    texts: {de: \"Leider nicht. Kennung {trace}.\", fr: \"Non.\"}";

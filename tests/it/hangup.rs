@@ -43,7 +43,7 @@ async fn files_that_are_not_watched_are_read_again() {
 }
 
 #[tokio::test]
-async fn changed_keys_of_the_configuration_are_named_and_a_mistake_in_it_ends_nothing() {
+async fn changed_keys_are_named_and_a_mistake_ends_nothing() {
     let upstream = Server::always(crate::support::answer::text("hi")).await;
     let before = config(&upstream.url("/v1"));
     let proxy = Proxy::start(before.clone()).await;

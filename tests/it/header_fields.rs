@@ -31,7 +31,7 @@ fn with_credentials() -> Vec<(&'static str, &'static str)> {
 }
 
 #[tokio::test]
-async fn the_clients_credentials_go_to_the_default_upstream_where_none_are_configured() {
+async fn client_credentials_go_to_a_default_upstream_without_its_own() {
     let upstream = Server::always(answer::text("hi")).await;
     let proxy = proxy_of(&upstream).await;
     for path in ["/v1/chat/completions", "/v1/embeddings"] {
@@ -59,7 +59,7 @@ async fn a_configured_key_replaces_the_clients_credentials() {
 }
 
 #[tokio::test]
-async fn with_a_configured_key_only_listed_fields_of_the_client_are_forwarded() {
+async fn a_configured_key_lets_only_listed_client_fields_pass() {
     let upstream = Server::always(answer::text("hi")).await;
     let key = "api_key = \"sk-operator\"\nforward_headers = [\"x-team\"]\n";
     let proxy = Proxy::start(config(&upstream.url("/v1")) + key).await;
@@ -187,7 +187,7 @@ async fn lengths_and_encodings_of_changed_bodies_are_right() {
 }
 
 #[tokio::test]
-async fn an_encoding_that_was_not_asked_for_is_understood_all_the_same() {
+async fn an_encoding_that_was_not_requested_is_understood_anyway() {
     let message = json!({"role": "assistant", "content": null, "tool_calls": [call("a", "getWeather", PARIS)]});
     let upstream = Server::always(Reply::gzipped_json(&completion(message, "tool_calls"))).await;
     let proxy = proxy_of(&upstream).await;
@@ -234,7 +234,7 @@ async fn the_surroundings_https_proxy_and_no_proxy_are_honoured() {
 }
 
 #[tokio::test]
-async fn an_authority_of_ones_own_is_trusted_where_ca_file_names_it_and_nowhere_else() {
+async fn a_custom_authority_is_trusted_only_where_ca_file_names_it() {
     let upstream = Server::always(answer::text("in secret")).await;
     let front = TlsFront::start(&upstream).await;
     let folder = tempfile::tempdir().unwrap();

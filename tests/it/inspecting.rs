@@ -69,7 +69,7 @@ async fn toolsets_and_tools_are_listed_searched_and_shown() {
 }
 
 #[tokio::test]
-async fn a_representation_is_previewed_written_read_by_models_and_taken_back() {
+async fn a_representation_is_previewed_written_used_and_taken_back() {
     let (proxy, upstream) = rooms_proxy().await;
     let operator = proxy.operator();
     let send = |method: Method, path: &'static str, body: Value| async move {
@@ -120,7 +120,7 @@ async fn a_representation_is_previewed_written_read_by_models_and_taken_back() {
 }
 
 #[tokio::test]
-async fn policies_in_force_are_listed_and_the_one_of_a_request_explained() {
+async fn active_policies_are_listed_and_a_requests_own_is_explained() {
     let upstream = Server::always(text("Hello.")).await;
     let file = policy::file("search", "match: {headers: {x-team: search}}\npriority: 5\n");
     let tables = config(&upstream.url("/v1")) + &policy::table("base");

@@ -238,7 +238,7 @@ async fn on_exhausted_error_is_a_502() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_fails_when_asked_again_leaves_the_first_answer() {
+async fn an_upstream_that_fails_in_a_round_leaves_the_first_answer() {
     let refused = Reply::json(500, &json!({"error": {"message": "no", "type": "t", "param": null, "code": null}}));
     for failure in [refused, Reply::reset(), Reply::body(200, &[], "half")] {
         let (upstream, proxy) = guarding(vec![one_call("get_weather", "{}"), failure]).await;

@@ -1,5 +1,5 @@
 //! The language of the repository: plain technical English in comments, documents, messages and dashboards, type names
-//! that denote one type, and few named closures.
+//! that denote one type, few named closures, and short names of tests.
 //!
 //! The limits are ceilings: what is below them stays below.
 
@@ -60,6 +60,12 @@ const MOST_CLOSURES: usize = 12;
 
 /// Crates with another ceiling.
 const CLOSURES: [(&str, usize); 2] = [("callwright-explain", 24), ("callwright-memory", 24)];
+
+/// Characters in the name of a function, at most: the name of a test is one short sentence.
+const LONGEST_NAME: usize = 60;
+
+/// Words before `fn`, except for the visibility.
+const QUALIFIERS: [&str; 4] = ["async", "const", "unsafe", "extern"];
 
 /// Returns the production lines of a file with their numbers.
 fn lines(source: &Source) -> impl Iterator<Item = (usize, &str)> {
@@ -254,6 +260,33 @@ fn closures_are_rarely_named() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+#[test]
+fn names_of_tests_are_short() {
+    let (mut found, mut count) = (Vec::new(), 0);
+    for path in ["src", "crates", "tests", "bench"].into_iter().flat_map(|folder| files_below(folder, true)) {
+        if !path.ends_with(".rs") {
+            continue;
+        }
+        for (at, line) in root_file(&path).lines().enumerate() {
+            let Some(name) = function_name(line) else { continue };
+            count += 1;
+            if name.len() > LONGEST_NAME {
+                found.push(format!("{path}:{}: at most {LONGEST_NAME} characters: {name}", at + 1));
+            }
+        }
+    }
+    assert!(count > 10_000, "{count} functions are too few: the search is broken");
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Returns the name of the function that a line declares, also inside of a macro that makes tests of it.
+fn function_name(line: &str) -> Option<&str> {
+    let (before, name) = line.trim_start().split_once("fn ")?;
+    let is_declaration = before.split_whitespace().all(|word| word.starts_with("pub") || QUALIFIERS.contains(&word));
+    let name = name.split(|letter: char| !(letter.is_alphanumeric() || letter == '_')).next();
+    name.filter(|name| is_declaration && !name.is_empty())
+}
+
 fn is_named_closure(line: &str) -> bool {
     let bound = line.strip_prefix("let ").and_then(|rest| rest.split_once(" = "));
     bound.is_some_and(|(_, value)| value.trim_start_matches("move ").starts_with('|'))
@@ -273,5 +306,7 @@ fn the_patterns_find_what_they_must() {
     }
     assert_eq!(prose_of("a: 1 # told\n# told `x`\n", &["#"]), [(2, " told  ".to_owned())]);
     assert_eq!(prose_of("text\n```\ncode\n```\nmore", &[]), [(1, "text".to_owned()), (5, "more".to_owned())]);
+    assert_eq!(function_name("    pub(crate) async fn a_b(store: Store) {"), Some("a_b"));
+    assert_eq!(function_name("// A fn a_b() is named.").or(function_name("let f: fn (u8);")), None);
     assert!(is_named_closure("let f = move |x| x;") && !is_named_closure("let a = b | c;"));
 }

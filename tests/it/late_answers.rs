@@ -29,7 +29,7 @@ async fn a_failure_behind_the_head_says_its_status_and_code() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_cannot_be_reached_says_so_behind_the_head_too() {
+async fn an_unreachable_upstream_is_reported_behind_the_head_too() {
     let gate = Gate::closed();
     let upstream = Server::always(Reply::reset().after(&gate)).await;
     let proxy = proxy_of(&upstream, "hold_head_seconds = 1\n").await;
@@ -54,7 +54,7 @@ async fn a_wait_that_would_outlast_the_head_is_not_begun() {
 }
 
 #[tokio::test]
-async fn an_answer_after_retries_is_not_retried_by_the_client_nor_a_clients_retry_by_the_proxy() {
+async fn client_and_proxy_do_not_retry_each_others_retries() {
     let upstream = Server::always(busy(&[("retry-after-ms", "1")])).await;
     let proxy = proxy_of(&upstream, "").await;
     for stream in [false, true] {
@@ -70,7 +70,7 @@ async fn an_answer_after_retries_is_not_retried_by_the_client_nor_a_clients_retr
 }
 
 #[tokio::test]
-async fn the_tokens_of_streams_are_asked_for_once_the_upstream_is_known_to_tell_them() {
+async fn stream_tokens_are_requested_once_the_upstream_reports_them() {
     let usage = |chunks: Vec<serde_json::Value>| {
         let mut usage = answer::chunk_of(json!([]));
         usage["usage"] = json!({"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25});

@@ -97,7 +97,7 @@ async fn a_call_whose_process_stops_before_the_decision_is_withdrawn() {
 }
 
 #[tokio::test]
-async fn an_approval_that_another_process_used_meanwhile_is_not_used_again() {
+async fn an_approval_that_another_process_used_is_not_used_again() {
     let (model, api) = (model("listRooms", r#"{"floor":2}"#).await, api().await);
     // The token is obtained between the check of the approval and its use.
     let gate = Gate::closed();

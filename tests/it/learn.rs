@@ -136,7 +136,7 @@ fn a_toolset_has_a_file_of_its_own() {
 }
 
 #[test]
-fn lines_that_cannot_be_used_are_named_and_the_others_are_learned_from() {
+fn unusable_lines_are_named_and_the_others_are_learned_from() {
     let mut lines = samples();
     lines.push(json!({"query": "x", "tools": ["lookup_alhpa"]}));
     lines.push(json!({"query": "", "tools": ["lookup_alpha"]}));
@@ -292,7 +292,7 @@ async fn learn_with_model(folder: Folder, options: &'static [&'static str]) -> (
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_proposes_and_what_that_costs_is_told_before_and_after() {
+async fn a_models_proposals_have_their_cost_reported_before_and_after() {
     let upstream = Server::scripted(|_, request| proposal(request)).await;
     let folder = folder(&tools(), &samples());
     with_upstream(&folder, &upstream);
@@ -347,7 +347,7 @@ async fn an_estimate_asks_nobody_and_writes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_only_refuses_changes_nothing_and_the_report_says_why() {
+async fn a_model_that_only_refuses_changes_nothing_and_is_explained() {
     let refusal = answer::completion(json!({"role": "assistant", "content": null, "refusal": "I will not."}), "stop");
     let upstream = Server::always(Reply::json(200, &refusal)).await;
     let folder = folder(&tools(), &samples());
@@ -445,7 +445,7 @@ fn requests_that_no_tool_serves_teach_to_find_none() {
 }
 
 #[test]
-fn a_run_that_learns_nothing_has_a_status_of_its_own_and_changes_no_representation() {
+fn a_run_without_lessons_has_its_own_status_and_changes_nothing() {
     // Each request is labelled with either tool.
     let lines: Vec<Value> = (0..40)
         .map(|number| json!({"query": format!("do it now {}", number / 2), "tools": [WISHES[number % 2].0]}))

@@ -102,7 +102,7 @@ fn log_call(tokens: &[TokenTree]) -> Option<Vec<String>> {
 }
 
 #[test]
-fn every_field_that_the_source_logs_is_documented_and_every_documented_one_is_logged() {
+fn logged_and_documented_fields_are_the_same() {
     let mut logged = BTreeSet::new();
     let crates = std::fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
     for source in crates.chain([root().join("src")]).flat_map(|folder| sources(&folder)) {
@@ -155,7 +155,7 @@ fn checked(log: &str) -> Vec<Map<String, Value>> {
 }
 
 #[tokio::test]
-async fn whatever_happens_every_line_is_as_documented_and_names_its_turn() {
+async fn every_line_is_as_documented_and_names_its_turn() {
     let upstream = Server::scripted(|_, request| {
         let text = request.text();
         if text.contains("broken") {
@@ -261,7 +261,7 @@ fn is_end(line: &Map<String, Value>) -> bool {
 
 /// A provider that is broken on request; turns and passed-through requests of one key are limited.
 #[tokio::test]
-async fn a_turn_has_one_line_and_each_failure_a_warning_with_its_reason() {
+async fn a_turn_has_one_line_and_each_failure_a_reasoned_warning() {
     let upstream = Server::scripted(|_, request| match request.text().contains("broken") {
         true => Reply::json(503, &json!({"error": {"message": "canary", "type": "server_error"}})),
         false => answer::text("hi"),

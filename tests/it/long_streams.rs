@@ -91,7 +91,7 @@ async fn unjudged(proxy: &Proxy) -> f64 {
 }
 
 #[tokio::test]
-async fn a_stream_of_twenty_mebibytes_reaches_the_client_in_every_mode() {
+async fn a_stream_of_twenty_mebibytes_arrives_in_every_mode() {
     let cases = cases(PIECES, PADDING);
     for mode in ["guard", "shadow", "off"] {
         let upstream = Server::replying(cases.iter().map(|case| Reply::events(&case.chunks)).collect::<Vec<_>>()).await;

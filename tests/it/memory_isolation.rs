@@ -317,7 +317,7 @@ fn weather(text: &str, description: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_lesson_about_a_client_s_tool_is_told_in_the_words_of_the_request_that_offers_it_as_it_was() {
+async fn a_client_tools_lesson_uses_the_words_of_the_current_request() {
     let script = Script::default();
     let replies = script.clone();
     let upstream = Server::scripted(move |number, received| replies.reply(number, received)).await;

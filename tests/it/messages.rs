@@ -205,7 +205,7 @@ async fn an_address_in_use_is_reported_before_the_store_is_touched() {
 }
 
 #[tokio::test]
-async fn a_second_process_on_an_sqlite_file_is_refused_until_the_first_ends() {
+async fn a_second_process_on_an_sqlite_file_is_refused_meanwhile() {
     let upstream = Server::always(answer::text("hi")).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     let (directory, id) = (proxy.directory().to_owned(), proxy.id());

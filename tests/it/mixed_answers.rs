@@ -82,7 +82,7 @@ fn result_of(received: &Received, id: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_proxy_runs_its_calls_and_the_model_sees_all_of_it_when_the_client_returns() {
+async fn the_proxy_runs_its_calls_and_the_returning_model_sees_them() {
     let upstream = Server::replying([three_calls(), answer::text("Rain, and two rooms.")]).await;
     let api = api().await;
     let proxy = proxy_of(&upstream, &api).await;
@@ -113,7 +113,7 @@ async fn the_proxy_runs_its_calls_and_the_model_sees_all_of_it_when_the_client_r
 }
 
 #[tokio::test]
-async fn every_later_turn_has_every_such_answer_whole_also_after_a_restart() {
+async fn every_later_turn_has_each_such_answer_whole_after_a_restart() {
     let more = calls(&[call("mine_2", "get_weather", PARIS), call("ours_3", "listRooms", FLOOR)]);
     let upstream = Server::replying([three_calls(), more, answer::text("Done."), answer::text("Bye.")]).await;
     let api = api().await;
@@ -284,7 +284,7 @@ async fn nothing_is_run_before_the_calls_of_both_sides_are_right() {
 }
 
 #[tokio::test]
-async fn what_the_proxy_did_before_the_clients_call_is_put_back_and_not_done_again() {
+async fn earlier_proxy_calls_are_put_back_and_not_repeated() {
     let upstream = Server::replying([
         calls(&[call("ours", "bookRoom", BOOKING)]),
         calls(&[call("mine", "get_weather", PARIS)]),
@@ -304,7 +304,7 @@ async fn what_the_proxy_did_before_the_clients_call_is_put_back_and_not_done_aga
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_kept_nothing_is_run_and_the_client_gets_its_calls() {
+async fn without_a_place_to_keep_it_nothing_runs_and_calls_pass() {
     for (change, with) in [
         ("url = \"sqlite:traces.sqlite3\"", "url = \"\""),
         ("url = \"sqlite:traces.sqlite3\"", "url = \"sqlite:/proc/callwright/traces.sqlite3\""),

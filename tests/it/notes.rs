@@ -146,7 +146,7 @@ async fn an_interrupted_run_asks_nothing_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn instructions_and_demonstrations_of_a_task_are_part_of_every_prompt() {
+async fn a_tasks_instructions_and_demonstrations_are_in_every_prompt() {
     let upstream = Server::scripted(|_, request| play(request)).await;
     let folder = folder();
     std::fs::write(folder.path("task.txt"), "Name the city only.").unwrap();

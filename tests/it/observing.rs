@@ -132,7 +132,7 @@ async fn what_is_no_failure_passes_to_the_byte() {
 }
 
 #[tokio::test]
-async fn what_was_sent_before_stays_the_same_in_later_turns_and_counts_once() {
+async fn earlier_messages_stay_the_same_and_count_once() {
     let upstream = Server::always(answer::text("Closed.")).await;
     let proxy = ruled(&upstream, ON).await;
     let first = failed();
@@ -206,7 +206,7 @@ async fn what_there_is_no_time_for_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn documentation_of_toolsets_that_the_alias_does_not_offer_is_not_told() {
+async fn documentation_of_toolsets_not_offered_is_not_shown() {
     let upstream = Server::always(answer::text("Closed.")).await;
     let api = Server::always(Reply::json(500, &json!({}))).await;
     let silent = rooms::DOCUMENT.replace("Code 4711 means that the floor is closed for renovation. ", "");

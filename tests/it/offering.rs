@@ -85,7 +85,7 @@ async fn session(proxy: &Proxy, upstream: &Server, name: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_session_of_twenty_turns_sends_a_list_that_grows_by_appending_and_costs_a_tenth() {
+async fn a_session_appends_to_its_tools_at_a_tenth_of_the_cost() {
     let (upstream, api) = (Server::scripted(model).await, api().await);
     let proxy = thousand::proxy(&upstream, &api, "", "{}").await;
     let sent = session(&proxy, &upstream, "twenty").await;
@@ -111,7 +111,7 @@ async fn a_session_of_twenty_turns_sends_a_list_that_grows_by_appending_and_cost
 }
 
 #[tokio::test]
-async fn after_a_restart_and_without_a_session_the_conversation_tells_what_was_offered() {
+async fn the_conversation_restores_the_offer_after_a_restart() {
     let (upstream, api) = (Server::scripted(model).await, api().await);
     let proxy = thousand::proxy(&upstream, &api, "", "{}").await;
     let messages = [user(TURNS[0].0), json!({"role": "assistant", "content": "None."}), user(TURNS[8].0)];
@@ -128,7 +128,7 @@ async fn after_a_restart_and_without_a_session_the_conversation_tells_what_was_o
 }
 
 #[tokio::test]
-async fn at_a_providers_limit_what_is_not_in_use_makes_room_at_once_for_several_turns() {
+async fn at_a_providers_limit_unused_tools_make_room_for_some_turns() {
     let (upstream, api) = (Server::scripted(model).await, api().await);
     let proxy = thousand::proxy(&upstream, &api, "", "{k: 25, min: 25, gap: 0}").await;
     let (mut messages, mut lists) = (Vec::new(), Vec::new());
@@ -162,7 +162,7 @@ async fn a_clients_list_that_fills_the_limit_is_sent_as_it_is() {
 }
 
 #[tokio::test]
-async fn small_toolsets_are_offered_whole_and_large_ones_to_the_policys_measure() {
+async fn small_toolsets_are_offered_whole_large_ones_by_policy() {
     let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
     let proxy = thousand::proxy(
         &upstream,
@@ -195,7 +195,7 @@ async fn small_toolsets_are_offered_whole_and_large_ones_to_the_policys_measure(
 }
 
 #[tokio::test]
-async fn what_policy_never_offers_is_neither_offered_nor_found_nor_called() {
+async fn tools_that_policy_excludes_are_never_offered_found_or_called() {
     let upstream = Server::replying([
         one_call("printInvoices", r#"{"id":"7"}"#),
         one_call("search_tools", r#"{"query":"print invoices"}"#),
@@ -215,7 +215,7 @@ async fn what_policy_never_offers_is_neither_offered_nor_found_nor_called() {
 }
 
 #[tokio::test]
-async fn without_toolsets_and_narrowing_a_request_passes_byte_for_byte() {
+async fn without_toolsets_and_narrowing_requests_pass_byte_for_byte() {
     let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
     let proxy = thousand::proxy(&upstream, &api, "", "{}").await;
     let many: Vec<Value> = (0..100).map(|number| named(&format!("tool_{number}"))).collect();
@@ -236,7 +236,7 @@ fn named(name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_clients_tools_are_narrowed_where_policy_says_so_and_keep_their_bytes_and_places() {
+async fn narrowed_client_tools_keep_their_bytes_and_positions() {
     let upstream = Server::replying([
         answer::text("hi"),
         answer::calls(&[answer::call("mine", "auditTunnels", r#"{"city":"Ulm"}"#)]),

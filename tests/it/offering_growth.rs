@@ -23,7 +23,7 @@ fn is_offered(request: &Received, name: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_right_call_of_a_tool_that_was_not_offered_runs_without_another_request() {
+async fn a_right_call_of_an_unoffered_tool_runs_without_a_new_request() {
     let upstream = Server::replying([one_call("audit_tunnels", r#"{"id":"7"}"#), answer::text("Audited.")]).await;
     let api = api().await;
     let proxy = thousand::proxy(&upstream, &api, "", FEW).await;
@@ -43,7 +43,7 @@ async fn a_right_call_of_a_tool_that_was_not_offered_runs_without_another_reques
 }
 
 #[tokio::test]
-async fn a_faulty_call_of_a_tool_that_was_not_offered_goes_back_with_the_tool() {
+async fn a_faulty_call_of_an_unoffered_tool_goes_back_with_the_tool() {
     let upstream = Server::replying([
         one_call("auditTunnels", r#"{"number":"7"}"#),
         one_call("auditTunnels", r#"{"id":"7"}"#),
@@ -163,7 +163,7 @@ fn description(request: &Received, name: &str) -> Option<String> {
 }
 
 #[tokio::test]
-async fn what_was_learned_finds_a_tool_and_is_shown_and_a_changed_file_counts() {
+async fn learned_patterns_find_a_tool_are_shown_and_follow_their_file() {
     let (upstream, api) = (Server::always(answer::text("hi")).await, api().await);
     let proxy = learning_proxy(&upstream, &api, FEW).await;
     let session = [("x-callwright-session", "learned"), ("x-callwright-debug", "true")];

@@ -104,7 +104,7 @@ async fn the_official_python_client_does_not_notice_the_proxy() {
 /// Two retries of the client and two of the proxy result in two retries, not eight.
 #[requires(python_clients)]
 #[tokio::test]
-async fn the_official_client_and_the_proxy_do_not_multiply_their_retries() {
+async fn the_official_client_and_the_proxy_do_not_multiply_retries() {
     let python = python();
     let upstream = Server::scripted(|_, _| {
         let fields = [("content-type", "application/json"), ("retry-after-ms", "1")];

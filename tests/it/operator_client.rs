@@ -105,7 +105,7 @@ async fn the_token_of_the_configuration_or_of_a_file_is_needed() {
 }
 
 #[tokio::test]
-async fn tail_prints_each_trace_once_and_stops_when_its_reader_is_gone() {
+async fn tail_prints_each_trace_once_and_stops_with_its_reader() {
     let (_upstream, proxy) = proxy_with_turns(&["old"]).await;
     let operator = proxy.operator().url("").trim_start_matches("http://").to_owned();
     let arguments = ["traces", "tail", "--format", "json", "--operator", &operator, "--config", "callwright.toml"];

@@ -70,7 +70,7 @@ async fn every_failure_names_what_mends_it_and_the_status_is_one() {
 }
 
 #[tokio::test]
-async fn a_clock_that_is_wrong_is_noticed_and_a_broken_configuration_is_the_only_finding() {
+async fn a_wrong_clock_is_a_warning_and_a_bad_file_the_only_finding() {
     let old = [("content-type", "application/json"), ("date", "Sun, 06 Nov 1994 08:49:37 GMT")];
     let upstream = Server::always(Reply::body(200, &old, "{}")).await;
     let (findings, said) = examined(&config(&upstream.url("/v1"))).await;

@@ -53,7 +53,7 @@ fn trace_of(answer: &crate::support::Answer) -> String {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_corrected_and_executed_is_a_tree_of_spans_in_the_clients_trace() {
+async fn a_corrected_and_executed_turn_is_a_span_tree_in_the_trace() {
     let collector = Collector::start().await;
     let upstream = Server::scripted(rooms::forgetful).await;
     let api = Server::always(Reply::json(200, &json!({"rooms": ["blue"], "hint": CANARY}))).await;
@@ -199,7 +199,7 @@ async fn streams_failures_and_clients_that_leave_are_told() {
 }
 
 #[tokio::test]
-async fn without_a_collector_nothing_changes_and_what_is_not_sampled_is_still_traced_by_others() {
+async fn trace_headers_pass_without_a_collector_and_unsampled() {
     let upstream = Server::always(answer::text("hi")).await;
     let seen = || upstream.last_request().header("traceparent").map(str::to_owned);
     let fields = [("traceparent", TRACEPARENT), ("tracestate", "vendor=1")];
@@ -242,7 +242,7 @@ async fn a_collector_that_is_away_or_silent_harms_nobody() {
 }
 
 #[tokio::test]
-async fn spans_are_sent_again_where_the_collector_asks_for_it_and_what_it_rejects_is_counted() {
+async fn spans_are_sent_again_on_request_and_rejected_ones_counted() {
     use opentelemetry_proto::tonic::collector::trace::v1::{ExportTracePartialSuccess, ExportTraceServiceResponse};
     use prost::Message;
 
@@ -293,7 +293,7 @@ async fn what_is_queued_is_sent_before_the_end() {
 }
 
 #[tokio::test]
-async fn settings_that_spans_cannot_be_sent_with_keep_the_proxy_from_starting() {
+async fn unusable_span_settings_prevent_the_start() {
     let upstream = Server::always(answer::text("hi")).await;
     let config =
         |line: &str| config(&upstream.url("/v1")) + "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n" + line;

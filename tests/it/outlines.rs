@@ -145,7 +145,7 @@ fn shown(upstream: &Server) -> Option<String> {
 const TURN: [&str; 4] = ["turn", "turn", "turn", "turn"];
 
 #[tokio::test]
-async fn a_request_that_lacks_what_no_tool_evidently_finds_out_is_outlined_in_the_paper_s_order() {
+async fn a_request_that_no_tool_completes_is_outlined_in_paper_order() {
     let (upstream, api) = (upstream("nobody").await, api().await);
     let proxy = experienced(&upstream, &api, "", "").await;
     let answer = proxy.client().chat(&ask(REQUEST)).await;
@@ -195,7 +195,7 @@ async fn switches_and_bounds_shorten_it_and_policy_ends_it() {
 }
 
 #[tokio::test]
-async fn a_model_that_goes_away_in_the_middle_leaves_the_best_so_far_and_the_turn_goes_on() {
+async fn the_turn_goes_on_with_the_best_if_the_model_leaves_midway() {
     for (away, steps) in
         [("draft", None), ("summary", Some("Find the badge")), ("edit", Some("Find the badge and the lock"))]
     {
@@ -217,7 +217,7 @@ async fn a_model_that_goes_away_in_the_middle_leaves_the_best_so_far_and_the_tur
 }
 
 #[tokio::test]
-async fn what_was_outlined_stays_behind_its_message_and_is_not_made_again() {
+async fn an_outline_stays_behind_its_message_and_is_not_repeated() {
     let (upstream, api) = (upstream("nobody").await, api().await);
     let proxy = experienced(&upstream, &api, "", "").await;
     proxy.client().chat(&ask(REQUEST)).await.ok();
@@ -233,7 +233,7 @@ async fn what_was_outlined_stays_behind_its_message_and_is_not_made_again() {
 }
 
 #[tokio::test]
-async fn where_little_is_lacking_nothing_is_asked_and_always_asks_all_the_same() {
+async fn small_gaps_cause_no_question_unless_always_is_set() {
     let text = "Grant badge badge-4711 access to lock lock-1234";
     for (rules, is_outlined) in [("", false), ("procedures: always", true)] {
         let (upstream, api) = (upstream("nobody").await, api().await);

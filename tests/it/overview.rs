@@ -13,7 +13,7 @@ async fn get(proxy: &Proxy, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn turns_appear_in_the_overview_and_are_found_by_text_and_finding() {
+async fn turns_appear_in_the_overview_and_in_searches() {
     let upstream = Server::scripted(rooms::forgetful).await;
     let api = Server::always(crate::support::Reply::json(200, &json!({"rooms": ["blue"]}))).await;
     let prices = "[prices.\"gpt-test\"]\nprompt = 1000.0\ncompletion = 1000.0\n";

@@ -134,7 +134,7 @@ async fn fuzz(url: String, tag: &'static str, checks: &'static [&'static str]) {
 
 #[requires(python_clients)]
 #[tokio::test(flavor = "multi_thread")]
-async fn no_request_to_the_client_side_gives_an_answer_that_is_not_described() {
+async fn no_client_side_request_gives_an_undescribed_answer() {
     let upstream = Server::scripted(provider).await;
     let proxy = Proxy::start(crate::support::config::config(&upstream.url("/v1"))).await;
     // A request that is not part of the OpenAI API may be valid at the provider, so it is passed on.
@@ -146,7 +146,7 @@ async fn no_request_to_the_client_side_gives_an_answer_that_is_not_described() {
 
 #[requires(python_clients)]
 #[tokio::test(flavor = "multi_thread")]
-async fn no_request_to_the_operator_side_gives_an_answer_that_is_not_described() {
+async fn no_operator_side_request_gives_an_undescribed_answer() {
     let upstream = Server::scripted(provider).await;
     let api = Server::always(text("{}")).await;
     let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api), &rooms::FILES).await;

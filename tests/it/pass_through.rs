@@ -137,7 +137,7 @@ async fn errors_of_the_upstream_reach_the_client_unchanged() {
 }
 
 #[tokio::test]
-async fn an_upstreams_error_page_that_is_no_json_reaches_the_client_unchanged() {
+async fn an_upstreams_error_page_without_json_passes_unchanged() {
     let upstream = Server::always(Reply::body(502, &[("content-type", "text/html")], "<h1>Bad gateway</h1>")).await;
     let proxy = proxy_of(&upstream).await;
     let answer = proxy.client().chat(&with_tools("Hello")).await;
@@ -190,7 +190,7 @@ async fn every_other_path_below_v1_is_untouched() {
 }
 
 #[tokio::test]
-async fn stored_completions_are_passed_through_although_they_share_the_path() {
+async fn stored_completions_pass_through_although_they_share_the_path() {
     let upstream = Server::always(Reply::json(200, &json!({"object": "list", "data": []}))).await;
     let proxy = proxy_of(&upstream).await;
     for (method, path) in [
@@ -273,7 +273,7 @@ async fn an_alias_changes_the_models_name_and_no_other_byte() {
 }
 
 #[tokio::test]
-async fn malformed_requests_get_an_error_without_troubling_the_upstream() {
+async fn malformed_requests_get_an_error_without_the_upstream() {
     let upstream = Server::always(answer::text("hi")).await;
     let proxy = proxy_of(&upstream).await;
     let bodies: [&[u8]; 10] = [
@@ -328,7 +328,7 @@ async fn paths_outside_v1_are_not_found() {
 }
 
 #[tokio::test]
-async fn the_first_event_of_a_plain_stream_does_not_wait_for_the_second() {
+async fn the_first_plain_stream_event_does_not_wait_for_the_second() {
     let gate = Gate::closed();
     let chunks = text_chunks("Hello you");
     let mut reply = Reply::stream().event(&chunks[0]).event(&chunks[1]).wait(&gate);

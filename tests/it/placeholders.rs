@@ -41,7 +41,7 @@ fn advice(answers: &str) -> HashMap<String, Vec<Value>> {
 }
 
 #[test]
-fn a_scan_notes_placeholders_that_the_conversation_does_not_have() {
+fn a_scan_notes_placeholders_absent_from_the_conversation() {
     let tools = json!([{"type": "function", "function": {"name": "get_weather", "parameters":
         {"type": "object", "properties": {"city": {"type": "string"}, "mail": {"type": "string"}}}}}]);
     let line = |id: &str, said: Option<&str>, arguments: Value| {
@@ -77,7 +77,7 @@ fn calls() -> PathBuf {
 
 #[requires("data/calls")]
 #[test]
-fn right_calls_of_real_models_hold_no_placeholder_whether_the_question_is_known_or_not() {
+fn right_calls_have_no_placeholder_with_or_without_the_question() {
     let folder = calls();
     let questions: HashMap<String, Value> = std::fs::read_to_string(folder.join("bfcl.tools.jsonl"))
         .unwrap()

@@ -48,7 +48,7 @@ fn asked(id: &str, calls: Option<Value>) -> Value {
 }
 
 #[test]
-fn each_record_has_its_line_with_the_candidates_of_every_argument() {
+fn each_record_has_its_line_with_every_arguments_candidates() {
     let said = plan(&to_lines(&[asked("a", None), asked("b", None)]), &["--embedding", "none"]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let [line, other] = said.lines().try_into().unwrap();
@@ -63,7 +63,7 @@ fn each_record_has_its_line_with_the_candidates_of_every_argument() {
 }
 
 #[test]
-fn calls_that_are_known_narrow_what_is_told_and_unknown_ones_are_counted() {
+fn known_calls_narrow_the_report_and_unknown_ones_are_counted() {
     let said = plan(&to_lines(&[asked("a", Some(json!(["find_person", "no_such_tool"])))]), &["-k", "1"]);
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     let [line] = said.lines().try_into().unwrap();
@@ -84,7 +84,7 @@ fn details_say_where_the_value_stands_and_why() {
 }
 
 #[test]
-fn an_operator_s_file_confirms_and_forbids_and_its_mistakes_are_told() {
+fn an_operators_file_confirms_forbids_and_reports_its_mistakes() {
     let folder = folder();
     let run = |edges: &str| {
         std::fs::write(folder.path("edges.yaml"), edges).unwrap();
@@ -171,7 +171,7 @@ fn what_makes_no_sense_is_said_with_a_way_out() {
 }
 
 #[test]
-fn files_may_be_compressed_and_the_order_does_not_depend_on_threads() {
+fn files_may_be_compressed_and_order_is_free_of_threads() {
     let folder = folder();
     let records: Vec<Value> = (0..300).map(|at| asked(&at.to_string(), None)).collect();
     std::fs::write(folder.path("in.jsonl.gz"), gzip(&to_lines(&records))).unwrap();
@@ -186,7 +186,7 @@ fn files_may_be_compressed_and_the_order_does_not_depend_on_threads() {
 /// bench/plans/run measures the published recall; this test detects regressions.
 #[requires("data/plans")]
 #[test]
-fn candidates_of_the_shared_data_are_right_as_often_as_they_have_to_be() {
+fn shared_data_candidates_are_right_often_enough() {
     let shared = std::env::var_os("CALLWRIGHT_SHARED_DATA").map(PathBuf::from);
     let data = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared")).join("data/plans");
     let read = |name: &str| json_lines(&std::fs::read(data.join(name)).unwrap());

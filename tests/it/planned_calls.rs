@@ -106,7 +106,7 @@ fn booked(message: &Value) {
 }
 
 #[tokio::test]
-async fn ready_calls_leave_together_and_the_state_is_found_again_by_their_ids_on_any_replica() {
+async fn ready_calls_leave_together_and_any_replica_finds_the_state() {
     let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("Room R-7 is booked.")).await;
     let mut proxy = proxy_of(&upstream, "plan: auto").await;
     let mut request = request();
@@ -139,7 +139,7 @@ async fn ready_calls_leave_together_and_the_state_is_found_again_by_their_ids_on
 }
 
 #[tokio::test]
-async fn a_stream_gets_the_calls_as_well_formed_deltas_and_one_at_a_time_where_the_client_wants_it() {
+async fn streams_get_well_formed_call_deltas_or_one_call_at_a_time() {
     let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("Done.")).await;
     let proxy = proxy_of(&upstream, "plan: auto").await;
     let mut stream = proxy.client().chat_stream(&streamed(request())).await;
@@ -237,7 +237,7 @@ async fn the_six_deviations_are_followed() {
 }
 
 #[tokio::test]
-async fn without_a_store_the_first_calls_are_the_plan_s_and_the_model_makes_the_rest() {
+async fn without_a_store_the_plan_makes_only_the_first_calls() {
     let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("The model goes on.")).await;
     let config = config(&upstream.url("/v1")).replace("sqlite:traces.sqlite3", "");
     let proxy = Proxy::start(config).await;
@@ -298,7 +298,7 @@ fn careless(name: &'static str, value: &'static str, words: &'static str) -> Tas
 }
 
 #[tokio::test]
-async fn a_plan_with_words_for_a_key_gives_way_to_the_model_s_own_call() {
+async fn a_plan_with_words_for_a_key_yields_to_the_models_own_call() {
     let other_goal = Task { goals: vec![("find_person", "find Jack")], ..meeting() };
     let mut only_values = careless("room_id", "room", "a room");
     only_values.values.push(("book_room", "person_id", json!("Jack"), "Jack"));

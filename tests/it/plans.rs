@@ -39,7 +39,7 @@ async fn told(proxy: &Proxy, trace: &str) {
 }
 
 #[tokio::test]
-async fn a_room_is_booked_with_ids_that_the_apis_gave_and_the_model_says_the_last_word() {
+async fn a_room_is_booked_with_api_ids_and_the_model_concludes() {
     for request in [ask(REQUEST), streamed(ask(REQUEST))] {
         let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("Rome is booked for Jack.")).await;
         let api = Server::scripted(|_, received| office::api(received)).await;
@@ -100,7 +100,7 @@ async fn a_simple_turn_draws_no_plan_and_asks_no_more_than_before() {
 }
 
 #[tokio::test]
-async fn what_nobody_gave_is_asked_for_once_and_the_plan_goes_on_with_the_answer() {
+async fn a_missing_value_is_requested_once_and_the_plan_continues() {
     let task = |asked: &Value| {
         let mut task = meeting();
         let is_said = asked["conversation"].to_string().contains("until ten");
@@ -131,7 +131,7 @@ async fn what_nobody_gave_is_asked_for_once_and_the_plan_goes_on_with_the_answer
 }
 
 #[tokio::test]
-async fn an_answer_that_says_nothing_new_gives_the_turn_back_to_the_model() {
+async fn an_answer_without_news_returns_the_turn_to_the_model() {
     let task = |_: &Value| {
         let mut task = meeting();
         task.values.retain(|(_, name, ..)| *name != "end");
@@ -150,7 +150,7 @@ async fn an_answer_that_says_nothing_new_gives_the_turn_back_to_the_model() {
 }
 
 #[tokio::test]
-async fn a_call_that_fails_is_drawn_again_with_what_depends_on_it_and_nothing_else_is_made_twice() {
+async fn a_failed_call_and_its_dependents_are_redrawn_and_no_others() {
     let task = |asked: &Value| {
         let mut task = meeting();
         // The conversation contains the response to the failed call.
@@ -180,7 +180,7 @@ async fn a_call_that_fails_is_drawn_again_with_what_depends_on_it_and_nothing_el
 }
 
 #[tokio::test]
-async fn a_failure_that_nothing_mends_leaves_the_rest_to_the_model_which_sees_why() {
+async fn an_unrepairable_failure_leaves_the_rest_to_the_model() {
     let upstream = planning::upstream(|_| meeting(), |_, _| answer::text("The calendar is down.")).await;
     let api = Server::scripted(|_, received| match received.target.starts_with("/rooms") {
         true => Reply::json(503, &json!({"error": "closed for maintenance"})),
@@ -198,7 +198,7 @@ async fn a_failure_that_nothing_mends_leaves_the_rest_to_the_model_which_sees_wh
 }
 
 #[tokio::test]
-async fn a_call_that_a_person_has_to_approve_waits_and_the_plan_goes_on_when_it_is() {
+async fn the_plan_waits_for_an_approval_and_continues_with_it() {
     let rules = "execute:\n  rules:\n    - {methods: [POST], tools: [\"office/*\"], permission: approve}\n  approval: {mode: notice}";
     let upstream = planning::upstream(
         |asked| match asked["conversation"].to_string().contains("It is approved") {
@@ -230,7 +230,7 @@ async fn a_call_that_a_person_has_to_approve_waits_and_the_plan_goes_on_when_it_
 }
 
 #[tokio::test]
-async fn a_model_whose_plans_are_of_no_use_costs_a_turn_nothing_but_its_questions() {
+async fn useless_plans_cost_a_turn_only_their_questions() {
     let api = Server::scripted(|_, received| office::api(received)).await;
     for (what, planned) in [
         ("nonsense", answer::text("I would rather not.")),
@@ -282,7 +282,7 @@ async fn plans_can_be_drawn_by_another_model_and_their_cost_is_told() {
 }
 
 #[tokio::test]
-async fn a_plan_of_both_sides_runs_the_proxy_s_calls_and_hands_the_client_its_own() {
+async fn a_mixed_plan_runs_proxy_calls_and_hands_over_the_clients() {
     let task = |_: &Value| Task {
         goals: vec![("print_badge", "print a badge")],
         values: vec![("findPeople", "name", json!("Jack"), "Jack")],
@@ -393,7 +393,7 @@ fn chain_or(is_chain: bool, received: &Received, text: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_planning_model_that_is_asked_whether_a_plan_is_needed_decides_where_the_rule_does_not() {
+async fn the_planning_model_decides_on_a_plan_where_no_rule_does() {
     const VAGUE: &str = "Get Jack a place to meet from 9 to 10";
     for (rules, is_chain, planned) in
         [("plan: ask", true, true), ("plan: ask", false, false), ("plan: auto", true, false)]
@@ -412,7 +412,7 @@ async fn a_planning_model_that_is_asked_whether_a_plan_is_needed_decides_where_t
 }
 
 #[tokio::test]
-async fn a_plan_that_asks_for_what_a_tool_supplies_is_dropped_and_a_planner_that_draws_such_plans_backs_off() {
+async fn questions_for_suppliable_values_drop_the_plan_and_back_off() {
     let task = |_: &Value| {
         let mut task = meeting();
         task.outputs.retain(|(_, name, ..)| *name != "person_id");

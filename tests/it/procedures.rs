@@ -40,7 +40,7 @@ async fn experienced(proxy: Proxy, rules: &str) -> Proxy {
 }
 
 #[tokio::test]
-async fn a_recurring_request_is_planned_by_one_question_in_a_fresh_process() {
+async fn a_recurring_request_needs_one_question_in_a_fresh_process() {
     let (upstream, api) = (upstream().await, Server::scripted(|_, received| office::api(received)).await);
     let proxy = experienced(proxy(&upstream, &api, ALWAYS).await, "").await;
     // The selection, three completions, and the choice of a room.
@@ -68,7 +68,7 @@ async fn a_recurring_request_is_planned_by_one_question_in_a_fresh_process() {
 }
 
 #[tokio::test]
-async fn a_procedure_that_is_withheld_is_told_and_the_turn_goes_as_if_there_were_none() {
+async fn a_withheld_procedure_is_reported_and_the_turn_goes_on() {
     let (upstream, api) = (upstream().await, Server::scripted(|_, received| office::api(received)).await);
     let withheld = "[experience]\nwithhold = 0.999999\n";
     let proxy = experienced(proxy(&upstream, &api, withheld).await, "").await;

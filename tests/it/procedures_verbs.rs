@@ -38,7 +38,7 @@ fn listed(folder: &Folder, more: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn verified_turns_become_procedures_that_are_listed_shown_and_removed() {
+fn verified_turns_become_procedures_to_list_show_and_remove() {
     let (seen, verdict, awaits) = (json!("seen"), json!("verdict"), json!({"awaits": ["c1"]}));
     let back = json!([{"call": "c1", "tool": "book_room"}]);
     let folder = folder(&[
@@ -83,7 +83,7 @@ fn verified_turns_become_procedures_that_are_listed_shown_and_removed() {
 }
 
 #[test]
-fn workflows_of_documents_become_procedures_with_their_document_as_evidence() {
+fn document_workflows_become_procedures_with_that_evidence() {
     let document = json!({
         "openapi": "3.0.3", "info": {"title": "Rooms", "version": "1"}, "servers": [{"url": "https://rooms.example"}],
         "paths": {
@@ -142,7 +142,7 @@ fn whoever_vouches_for_turns_verifies_them() {
 
 /// A draft of an earlier version does not record which tools are a client's own, and quotes their texts.
 #[test]
-fn a_draft_of_an_earlier_version_is_learned_where_the_proxy_ran_each_of_its_tools() {
+fn an_earlier_draft_is_learned_if_the_proxy_ran_all_its_tools() {
     let execution = |tool: &str| {
         json!({"call": {"id": "c1", "name": tool, "arguments": "{}"}, "toolset": "rooms", "operation": "GET /", "outcome": "success",
             "status": 200, "started_ms": 0.0, "duration_ms": 1.0})

@@ -103,7 +103,7 @@ async fn logprobs_of_a_changed_choice_are_dropped_and_others_kept() {
 }
 
 #[tokio::test]
-async fn internal_requests_keep_the_clients_parameters_but_not_its_bookkeeping() {
+async fn internal_requests_keep_parameters_but_not_bookkeeping() {
     let upstream = corrected_once().await;
     let proxy = proxy_of(&upstream).await;
     let mut request = with_tools("Weather?");
@@ -176,7 +176,7 @@ async fn every_call_gets_a_reply_one_that_is_not_judged_too() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_not_judged_is_the_clients_beside_one_of_the_proxys() {
+async fn an_unjudged_call_beside_a_proxy_call_goes_to_the_client() {
     let custom = json!({"id": "call_sql", "type": "custom", "custom": {"name": "sql", "input": "select 1"}});
     let both = calls(&[call("own", "listRooms", r#"{"floor":2}"#), custom.clone()]);
     let (upstream, api) = (Server::replying([both]).await, Server::replying([]).await);
@@ -269,7 +269,7 @@ async fn legacy_streams_are_answered_as_legacy() {
 }
 
 #[tokio::test]
-async fn the_usage_chunk_comes_where_it_was_asked_for_and_nowhere_else() {
+async fn the_usage_chunk_comes_only_where_it_was_requested() {
     let mut chunks = answer::call_chunks(&[("a", "getWeather", PARIS)]);
     let mut usage = answer::chunk_of(json!([]));
     usage["usage"] = json!({"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25});

@@ -42,7 +42,7 @@ async fn an_order_is_repeated_where_the_same_server_redirects_it() {
 }
 
 #[tokio::test]
-async fn an_order_that_is_not_carried_out_is_a_failure_with_its_address() {
+async fn an_order_not_carried_out_is_a_failure_with_its_address() {
     for (status, location) in [(301, "/rooms/Amber/bookings/"), (302, "/"), (308, "https://api.example/v2?a=secret")] {
         let api = Server::always(Reply::body(status, &[("location", location)], "")).await;
         let (api, result, log) = book(api).await;

@@ -212,7 +212,7 @@ async fn check(case: &Refused) {
 }
 
 #[tokio::test]
-async fn every_reason_is_in_the_trace_the_report_the_log_and_the_metrics() {
+async fn every_reason_is_in_trace_report_log_and_metrics() {
     for case in &CASES {
         check(case).await;
     }
@@ -289,7 +289,7 @@ const AUDITED: [Audited; 4] = [
 ];
 
 #[tokio::test]
-async fn check_doctor_and_the_start_report_calls_that_would_be_refused() {
+async fn check_doctor_and_start_report_calls_that_would_be_refused() {
     let (model, api) = (model(&CASES[0]).await, api().await);
     let document = rooms::DOCUMENT.replace("servers: [{url: \"http://127.0.0.1:1\"}]\n", "");
     for Audited { config: (before, after), parts } in AUDITED {

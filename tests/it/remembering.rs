@@ -43,7 +43,7 @@ fn heard(upstream: &Server) -> String {
 }
 
 #[tokio::test]
-async fn a_mistake_that_was_mended_once_is_not_made_again_by_a_fresh_process() {
+async fn a_repaired_mistake_is_not_repeated_by_a_fresh_process() {
     let (upstream, api) = servers().await;
     let proxy = proxy((&upstream, &api), None).await;
     let answer = proxy.client().chat(&ask("Which rooms are free?")).await;
@@ -62,7 +62,7 @@ async fn a_mistake_that_was_mended_once_is_not_made_again_by_a_fresh_process() {
 }
 
 #[tokio::test]
-async fn what_others_write_is_never_learned_and_no_key_sees_what_another_taught() {
+async fn text_of_others_is_never_learned_and_keys_share_no_lessons() {
     let (upstream, api) = servers().await;
     let proxy = proxy((&upstream, &api), None).await;
     ask_as("one", &proxy, &format!("Which rooms are free? {POISON}")).await;
@@ -95,7 +95,7 @@ async fn what_one_replica_learned_another_one_shows() {
 }
 
 #[tokio::test]
-async fn a_turn_is_answered_and_uses_its_memory_while_the_store_cannot_be_written() {
+async fn a_turn_uses_its_memory_while_the_store_is_not_writable() {
     let (upstream, api) = servers().await;
     let proxy = proxy((&upstream, &api), None).await;
     proxy.client().chat(&ask("Which rooms are free?")).await.ok();
@@ -123,7 +123,7 @@ async fn a_turn_is_answered_and_uses_its_memory_while_the_store_cannot_be_writte
 }
 
 #[tokio::test]
-async fn in_a_group_clients_share_what_was_verified_and_still_nothing_that_anybody_wrote() {
+async fn a_groups_clients_share_verified_facts_and_no_written_text() {
     let (upstream, api) = servers().await;
     let config =
         rooms::config_of(&upstream, &api) + "[experience]\nwithhold = 0.0\n[policies]\ndirectory = \"policies\"\n";
@@ -152,7 +152,7 @@ async fn in_a_group_clients_share_what_was_verified_and_still_nothing_that_anybo
 }
 
 #[tokio::test]
-async fn a_verdict_is_taken_once_and_a_broken_one_says_what_it_should_be() {
+async fn a_verdict_counts_once_and_a_broken_one_names_the_right_form() {
     let (upstream, api) = servers().await;
     let proxy = proxy((&upstream, &api), None).await;
     let answer = proxy.client().chat(&ask("Which rooms are free?")).await;

@@ -63,7 +63,7 @@ fn calls(clean: u64, repaired: u64, sent_back: u64, handed_over: u64) -> Value {
 }
 
 #[tokio::test]
-async fn turns_with_bodies_are_judged_again_and_the_others_as_they_were_recorded() {
+async fn turns_with_bodies_are_judged_again_others_as_recorded() {
     for (bodies, source) in [(true, "again"), (false, "as_recorded")] {
         let report = report(&shadowed(bodies).await, "");
         assert_eq!(report["headline"], "would have repaired 1 and re-asked 1 of 4 calls");
@@ -147,7 +147,7 @@ async fn what_nobody_judged_is_said_to_be_unknown() {
 }
 
 #[tokio::test]
-async fn pages_of_the_operator_api_and_compressed_files_are_understood() {
+async fn operator_api_pages_and_compressed_files_are_understood() {
     let traces = shadowed(true).await;
     let lines = to_lines(&traces);
     let expected = replay(&lines, &["--format", "json"]).stdout;

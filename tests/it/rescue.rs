@@ -76,7 +76,7 @@ async fn the_text_around_a_call_stays_and_names_and_values_are_mended() {
 }
 
 #[tokio::test]
-async fn the_other_members_of_the_message_and_the_other_parts_of_its_content_stay() {
+async fn other_message_members_and_content_parts_stay() {
     let thinking = json!({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]});
     let message = json!({
         "role": "assistant", "reasoning_content": "hm", "x": 1.5,
@@ -204,7 +204,7 @@ async fn each_choice_is_rescued_and_none_sent_back() {
 }
 
 #[tokio::test]
-async fn a_faulty_written_call_is_answered_with_text_and_stays_text_when_limits_are_reached() {
+async fn a_faulty_written_call_gets_text_and_stays_text_at_the_limits() {
     let faulty = written("get_weather", r#"{"days": 3}"#);
     let (upstream, proxy) = guarding(vec![answer::text(&faulty), answer::text(&written("get_weather", PARIS))]).await;
     let answer = proxy.client().chat(&with_tools("Weather?")).await;
@@ -222,7 +222,7 @@ async fn a_faulty_written_call_is_answered_with_text_and_stays_text_when_limits_
 }
 
 #[tokio::test]
-async fn on_exhausted_strip_leaves_the_right_ones_of_the_written_calls() {
+async fn on_exhausted_strip_leaves_the_right_written_calls() {
     let text = written("get_weather", PARIS) + &written("book_room", "{}");
     let (_upstream, proxy) =
         ruled(vec![answer::text(&text)], "limits: {static_feedback: 0}\non_exhausted: strip").await;
@@ -251,7 +251,7 @@ async fn a_call_that_cannot_be_read_goes_back_as_the_users_word() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_read_stays_text_when_limits_are_reached() {
+async fn an_unreadable_call_stays_text_when_limits_are_reached() {
     let unread = r#"<tool_call>{"name": "get_weather", "arguments": {"city": "#;
     let (upstream, proxy) =
         ruled(vec![answer::text(unread), answer::text(unread)], "limits: {static_feedback: 1}").await;
@@ -297,7 +297,7 @@ fn amid_prose() -> String {
 }
 
 #[tokio::test]
-async fn an_upstream_that_delivers_native_calls_needs_stronger_evidence() {
+async fn an_upstream_with_native_calls_needs_stronger_evidence() {
     let native = || one_call("get_weather", PARIS);
     let prose = || answer::text(&amid_prose());
     // A text, then one native call and a text, then as many calls as necessary and a text.

@@ -43,7 +43,7 @@ fn paris() -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn a_written_call_streams_out_as_a_call_and_none_of_its_text_does() {
+async fn a_written_call_streams_as_a_call_without_its_text() {
     let code = "get_weather(city=\"Paris\")";
     for (before, call) in [
         ("", written("get_weather", PARIS)),
@@ -209,7 +209,7 @@ async fn a_text_that_stays_faulty_is_sent_whole() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_breaks_off_while_text_is_held_loses_none_of_it() {
+async fn an_upstream_that_breaks_off_loses_no_held_text() {
     let reply = Reply::stream().event(&role()).event(&text_chunk("Hm.\n")).event(&text_chunk("{\"name\": \"get")).end();
     let (_upstream, proxy) = proxy_of(vec![reply], "").await;
     let assembled = assembled(&proxy, with_tools("Weather?")).await;

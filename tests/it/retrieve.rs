@@ -32,7 +32,7 @@ fn ranked(said: &Said) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn each_request_has_its_line_with_exactly_the_documented_members() {
+fn each_request_has_its_line_with_the_documented_members() {
     let said = retrieve(&asked(&["cancel my order", ""]), &["-k", "2"]);
     let lines = said.lines();
     assert_eq!(lines[0].as_object().unwrap().keys().collect::<Vec<_>>(), ["query", "ranked"]);

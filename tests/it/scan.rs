@@ -43,7 +43,7 @@ fn verdict(line: &Value) -> Value {
 }
 
 #[test]
-fn each_verdict_has_its_line_with_exactly_the_documented_members() {
+fn each_verdict_has_its_line_with_the_documented_members() {
     let lines = [
         answer("right", &[call("get_weather", r#"{"city":"Oslo"}"#)]),
         answer(2, &[call("getWeather", "{\"City\":\"Oslo\",\n \"days\":\"3\"}")]),
@@ -81,7 +81,7 @@ fn unknown_parameters_are_faults_unless_a_policy_notes_them() {
 }
 
 #[test]
-fn a_summary_on_standard_error_counts_verdicts_codes_and_repairs() {
+fn a_standard_error_summary_counts_verdicts_codes_and_repairs() {
     let lines = [
         answer("a", &[call("get_weather", r#"{"city":"Oslo","days":"3"}"#)]),
         answer("b", &[call("launch_rocket", "{}")]),
@@ -363,7 +363,7 @@ fn text_is_read_as_the_request_lets_it_be_read() {
 }
 
 #[test]
-fn arguments_keep_their_numbers_and_what_is_no_object_stays_text() {
+fn arguments_keep_their_numbers_and_non_objects_stay_text() {
     let arguments = |text: &str| verdict(&answer("a", &[call("get_weather", text)]))["calls"][0]["arguments"].clone();
     for text in ["[1]", "nonsense \u{7}", "{\"city\":", "\"{\"", "5"] {
         assert_eq!(arguments(text), text);

@@ -162,7 +162,7 @@ async fn an_upstream_never_gets_more_tools_than_it_takes() {
 }
 
 #[tokio::test]
-async fn what_a_session_called_stays_and_a_client_with_too_many_tools_gets_them_all() {
+async fn a_sessions_called_tools_stay_and_too_many_tools_pass_whole() {
     let upstream = Server::replying([
         one_call("getThing7", "{}"),
         answer::text("one"),

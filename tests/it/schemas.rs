@@ -148,7 +148,7 @@ fn both_refuse(errors: &[String], place: &str, (name, wrong): (&str, &str), chec
 }
 
 #[test]
-fn a_mistake_in_a_configuration_is_invalid_for_editors_and_for_the_program() {
+fn a_configuration_mistake_is_invalid_in_editors_and_program() {
     for (place, wrong) in [
         ("", "[serve]\nlisten = '127.0.0.1:0'\n"),
         ("/server", "[server]\nbody_limit = 1\n"),
@@ -175,7 +175,7 @@ fn a_mistake_in_a_configuration_is_invalid_for_editors_and_for_the_program() {
 }
 
 #[test]
-fn a_mistake_in_a_policy_is_invalid_for_editors_and_for_the_program() {
+fn a_policy_mistake_is_invalid_in_editors_and_program() {
     for (place, wrong) in [
         ("", "limit: {}\n"),
         ("/mode", "mode: gaurd\n"),

@@ -50,7 +50,7 @@ impl Forwarder {
 const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
 
 #[tokio::test]
-async fn the_first_nested_request_gets_508_with_the_fix_in_every_protocol() {
+async fn the_first_nested_request_gets_508_and_the_fix_everywhere() {
     let forwarder = Forwarder::start().await;
     let proxy = Proxy::start(config(&forwarder.url())).await;
     forwarder.forward_to(&proxy);
@@ -99,7 +99,7 @@ async fn proxies_in_front_of_one_another_are_no_loop() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_a_listener_is_refused_at_start_and_by_doctor() {
+async fn an_upstream_that_is_a_listener_fails_at_start_and_in_doctor() {
     let free = || StdListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (client, operator) = (free(), free());
     for (host, port) in [("127.0.0.1", client), ("localhost", client), ("0.0.0.0", client), ("127.0.0.1", operator)] {

@@ -50,7 +50,7 @@ async fn proxy(upstream: &Server, embedding: &str) -> Proxy {
 }
 
 #[tokio::test]
-async fn a_clean_call_requests_no_vector_and_an_unknown_name_waits_for_none() {
+async fn a_clean_call_requests_no_vector_and_a_name_waits_for_none() {
     let right = || one_call("delete_user", r#"{"user":"Ada"}"#);
     let wrong = || one_call("erase_account", r#"{"user":"Ada"}"#);
     let misspelt = one_call("delete_usr", r#"{"user":"Ada"}"#);
@@ -89,7 +89,7 @@ async fn a_clean_call_requests_no_vector_and_an_unknown_name_waits_for_none() {
 }
 
 #[tokio::test]
-async fn with_the_built_in_table_a_synonym_is_listed_first_and_never_put_in() {
+async fn a_built_in_synonym_is_listed_first_and_never_put_in() {
     let upstream = Server::replying([one_call("delete_person", r#"{"user":"Ada"}"#), answer::text("I cannot.")]).await;
     let proxy = proxy(&upstream, "").await;
     let answer = proxy.client().chat(&request()).await;

@@ -51,7 +51,7 @@ async fn until_described(what: &str, proxy: &Proxy, upstream: &Server, is_so: im
 
 #[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_operator_shares_stands_over_the_files_of_all_replicas_until_it_is_taken_back() {
+async fn what_an_operator_shares_precedes_all_files_until_revoked() {
     let url = postgres::database();
     let (upstream, api) =
         (Server::always(answer::text("hi")).await, Server::always(Reply::json(200, &json!([]))).await);
@@ -85,7 +85,7 @@ async fn what_an_operator_shares_stands_over_the_files_of_all_replicas_until_it_
 }
 
 #[tokio::test]
-async fn a_verdict_that_names_the_right_tools_makes_a_sample_where_bodies_are_kept() {
+async fn a_verdict_with_right_tools_is_a_sample_if_bodies_are_kept() {
     for (bodies, expected) in [(true, 1), (false, 0)] {
         let (upstream, api) =
             (Server::always(answer::text("hi")).await, Server::always(Reply::json(200, &json!([]))).await);
@@ -148,7 +148,7 @@ fn samples() -> Vec<Value> {
 }
 
 #[test]
-fn representations_are_learned_from_stored_samples_and_shared_and_people_keep_what_they_wrote() {
+fn learned_representations_are_shared_and_human_edits_stay() {
     let tools = ["lookup_alpha", "lookup_beta", "lookup_gamma"]
         .map(|name| json!({"name": name, "description": "Retrieves a resource."}));
     let mut lines = samples();

@@ -74,7 +74,7 @@ async fn a_client_that_reads_nothing_of_a_stream_is_closed() {
 }
 
 #[tokio::test]
-async fn a_client_that_reads_nothing_of_a_whole_answer_is_closed_although_its_request_has_ended() {
+async fn a_reader_of_nothing_is_closed_although_its_request_has_ended() {
     let (proxy, _upstream) = start("write_timeout_seconds = 1", || answer::text(&"x".repeat(LARGE))).await;
     let _socket = standing(&proxy, &plain("large")).await;
     is_closed(&proxy).await;

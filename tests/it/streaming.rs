@@ -27,7 +27,7 @@ fn calls_of(assembled: &Assembled) -> Vec<(&str, &str, &str)> {
 }
 
 #[tokio::test]
-async fn text_flows_before_the_upstream_has_finished_although_tools_are_offered() {
+async fn text_flows_before_the_upstream_ends_despite_offered_tools() {
     let (first, second) = (Gate::closed(), Gate::closed());
     let reply = Reply::stream()
         .event(&role())
@@ -154,7 +154,7 @@ fn reasoning(text: &str, signature: &str) -> Value {
 }
 
 #[tokio::test]
-async fn signatures_of_reasoning_are_those_of_the_attempt_whose_call_the_client_gets() {
+async fn reasoning_signatures_belong_to_the_delivered_attempt() {
     let attempt = |signature: &str, text: &str, call: &str, arguments: &str| {
         let mut chunks = vec![role(), reasoning("Hm. ", signature), text_chunk(text)];
         chunks.extend(call_chunks(&[(call, "get_weather", arguments)]).into_iter().skip(1));
@@ -177,7 +177,7 @@ async fn signatures_of_reasoning_are_those_of_the_attempt_whose_call_the_client_
 }
 
 #[tokio::test]
-async fn signatures_of_an_accepted_attempt_arrive_once_and_reasoning_flows() {
+async fn accepted_signatures_arrive_once_and_reasoning_flows() {
     let gate = Gate::closed();
     let chunks = [role(), reasoning("Hm. ", "only"), text_chunk("It rains.")];
     let begun = chunks.iter().fold(Reply::stream(), Reply::event).wait(&gate);
@@ -204,7 +204,7 @@ async fn a_usage_chunk_that_the_upstream_sends_unasked_is_passed_on() {
 }
 
 #[tokio::test]
-async fn text_of_an_attempt_that_is_sent_back_again_never_reaches_the_client() {
+async fn text_of_a_rejected_attempt_never_reaches_the_client() {
     let mut faulty = vec![role(), text_chunk("Second try. ")];
     faulty.extend(call_chunks(&[("call_2", "get_weather", "{}")]).into_iter().skip(1));
     let upstream = Server::replying([

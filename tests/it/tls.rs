@@ -84,7 +84,7 @@ async fn both_versions_of_http_go_over_tls_whole_and_streamed() {
 }
 
 #[tokio::test]
-async fn changed_files_are_shown_to_new_connections_and_old_ones_go_on() {
+async fn new_connections_see_changed_files_and_old_ones_continue() {
     let gate = Gate::closed();
     let held = gate.clone();
     let upstream = Server::scripted(move |_, received| match received.json()["stream"] == true {
@@ -151,7 +151,7 @@ async fn a_pair_that_does_not_fit_never_replaces_one_that_does() {
 }
 
 #[tokio::test]
-async fn who_sends_rubbish_or_nothing_in_the_handshake_keeps_nobody_waiting() {
+async fn rubbish_or_silence_in_a_handshake_delays_no_other_client() {
     const EACH: usize = 40;
     let (upstream, authority) = (Server::scripted(models).await, Authority::new());
     let proxy = Proxy::start_with_files(config(&upstream, CLIENT_TLS), &files(&authority.issue())).await;
@@ -190,7 +190,7 @@ async fn who_sends_rubbish_or_nothing_in_the_handshake_keeps_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn files_that_cannot_be_used_keep_the_proxy_from_starting_and_an_expired_certificate_does_not() {
+async fn unusable_files_prevent_the_start_and_expired_ones_do_not() {
     let (upstream, authority) = (Server::scripted(models).await, Authority::new());
     let refusal = Proxy::refusal(&config(&upstream, CLIENT_TLS)).await;
     assert!(refusal.contains("`server.tls.certificate`") && refusal.contains("cannot be read"), "{refusal}");
@@ -267,7 +267,7 @@ async fn the_operator_side_may_ask_for_certificates_of_its_clients() {
 }
 
 #[tokio::test]
-async fn verbs_speak_tls_with_the_operator_side_and_tell_when_certificates_expire() {
+async fn verbs_use_tls_and_report_when_certificates_expire() {
     let (upstream, authority) = (Server::scripted(models).await, Authority::new());
     // The verb must find the address in the configuration.
     let server = format!("{CLIENT_TLS}\n{OPERATOR_TLS}");

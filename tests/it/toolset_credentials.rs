@@ -86,7 +86,7 @@ async fn a_secret_comes_from_the_environment() {
 }
 
 #[tokio::test]
-async fn a_secret_in_a_file_may_change_and_vanish_while_the_proxy_runs() {
+async fn a_secret_file_may_change_and_vanish_while_the_proxy_runs() {
     let (model, api) = (model().await, api().await);
     let config = config_of(&model, &api, "key = { file = \"rooms-key\" }");
     let proxy = Proxy::start_with_files(config, &[("rooms.yaml", rooms::DOCUMENT), ("rooms-key", "canary-1\n")]).await;
@@ -215,7 +215,7 @@ async fn two_toolsets_on_one_server_have_each_their_own() {
 }
 
 #[tokio::test]
-async fn what_asks_for_a_credential_that_is_not_given_is_said_at_the_start() {
+async fn toolsets_without_a_required_credential_are_named_at_start() {
     let (model, api) = (model().await, api().await);
     let proxy = proxy(&model, &api, KEY_IN_HEADER, "").await;
     assert!(proxy.log().contains("3 operations require a credential"), "{}", proxy.log());

@@ -94,7 +94,7 @@ async fn a_text_is_passed_on_as_text() {
 }
 
 #[tokio::test]
-async fn calls_of_the_catalogs_tools_are_neither_executed_nor_passed_on() {
+async fn catalog_tool_calls_are_neither_executed_nor_passed_on() {
     let upstream = Server::always(Reply::json(200, &answer_of("listRooms", r#"{"floor":2}"#, MANY))).await;
     let api = Server::always(Reply::json(200, &json!(["Amber"]))).await;
     let proxy = Proxy::start_with_files(rooms::config_of(&upstream, &api) + HURRIED, &rooms::FILES).await;
@@ -108,7 +108,7 @@ async fn calls_of_the_catalogs_tools_are_neither_executed_nor_passed_on() {
 }
 
 #[tokio::test]
-async fn behind_enough_faults_calls_are_requested_again_without_being_examined() {
+async fn calls_behind_enough_faults_are_requested_again_unexamined() {
     let body = answer_of("get_weather", r#"{"city":"Paris","a":1,"b":2,"c":3}"#, 10);
     let upstream = Server::replying([Reply::json(200, &body), answer::text("Never mind.")]).await;
     let proxy = Proxy::start(config(&upstream.url("/v1")) + "\n[scanner]\nmax_diagnoses = 6\n").await;

@@ -55,7 +55,7 @@ fn unsure_texts() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_text_whose_call_the_model_does_not_confirm_reaches_the_client_byte_by_byte() {
+async fn a_text_whose_call_stays_unconfirmed_arrives_byte_by_byte() {
     for text in unsure_texts() {
         let (upstream, proxy) = guarding(vec![Reply::json(200, &body_of(&text)), answer::text("")], "").await;
         let answer = proxy.client().chat(&with_tools("Weather?")).await;
@@ -218,7 +218,7 @@ fn containing(role: &str, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_quotation_of_an_earlier_message_is_never_a_call_without_confirmation() {
+async fn a_quotation_is_never_a_call_without_confirmation() {
     let code = "get_weather(city=\"Paris\")".to_owned();
     for quoted in [marked(), BARE.to_owned(), code, format!("```json\n{BARE}\n```")] {
         for role in ["system", "user", "tool"] {
@@ -253,7 +253,7 @@ async fn a_quotation_of_an_earlier_message_is_never_a_call_without_confirmation(
 }
 
 #[tokio::test]
-async fn what_the_request_may_contain_in_another_form_is_confirmed_once() {
+async fn possible_request_content_in_another_form_is_confirmed_once() {
     let of_model = |text: &str| {
         json!([{"role": "user", "content": "Weather?"}, {"role": "assistant", "content": text},
             {"role": "user", "content": "And once more?"}])
@@ -292,7 +292,7 @@ fn invoked() -> String {
 }
 
 #[tokio::test]
-async fn what_a_model_invents_behind_its_call_is_neither_content_nor_a_call() {
+async fn inventions_behind_a_call_are_neither_content_nor_a_call() {
     for invented in [
         "<tool_response>\nsunny\n</tool_response>\nIt is sunny.",
         "Observation: sunny\nThought: done\n<tool_call>\n{\"name\": \"get_weather\", \"arguments\": {\"city\": \"Rome\"}}\n</tool_call>",

@@ -129,7 +129,7 @@ async fn tools_that_a_policy_can_only_deny_are_not_offered() {
 }
 
 #[tokio::test]
-async fn a_denied_tool_that_is_called_anyway_is_refused_and_still_not_offered() {
+async fn a_called_denied_tool_is_refused_and_still_not_offered() {
     let replies = [one_call("bookRoom", BOOKING), answer::text("I may not book rooms.")];
     let (upstream, api) = (Server::replying(replies).await, api().await);
     let proxy = proxy(&upstream, &api, "mode: guard").await;

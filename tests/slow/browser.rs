@@ -61,7 +61,7 @@ async fn a_listener_without_credentials_serves_its_own_hosts() {
 }
 
 #[tokio::test]
-async fn with_credentials_any_host_is_served_and_foreign_pages_are_not() {
+async fn credentials_open_any_host_but_no_foreign_page() {
     let upstream = Server::always(text("hi")).await;
     let server = "operator_token = \"t\"";
     let config = config_with_server(&upstream.url("/v1"), "sqlite:traces.sqlite3", server)
@@ -192,7 +192,7 @@ async fn json_endpoints_take_nothing_but_json() {
 }
 
 #[tokio::test]
-async fn web_sockets_are_refused_with_the_status_after_which_clients_use_http() {
+async fn web_sockets_are_refused_so_that_clients_fall_back_to_http() {
     let upstream = Server::always(text("hi")).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     let fields = [

@@ -71,7 +71,7 @@ async fn state_becomes(proxy: &Proxy, state: &str) {
 }
 
 #[tokio::test]
-async fn an_upstream_that_is_down_is_tried_again_and_then_another_one_answers() {
+async fn a_failed_upstream_is_retried_before_another_one_answers() {
     let other = Server::always(answer::text("from the other")).await;
     let down = format!("http://{}/v1", Server::refusing());
     let proxy = Proxy::start(with_fallback(&down, "connect_retries = 2\n", &other)).await;
@@ -88,7 +88,7 @@ async fn an_upstream_that_is_down_is_tried_again_and_then_another_one_answers() 
 }
 
 #[tokio::test]
-async fn an_answer_that_asks_for_it_gets_the_request_again_whole_or_streamed() {
+async fn an_answer_with_a_retry_hint_gets_the_request_again() {
     for stream in [false, true] {
         let upstream = Server::scripted(move |number, _| match number {
             0 => busy(&[]),
@@ -134,7 +134,7 @@ async fn what_the_provider_says_of_repeating_holds() {
 }
 
 #[tokio::test]
-async fn a_request_that_was_sent_and_not_answered_is_not_sent_there_again() {
+async fn a_sent_unanswered_request_is_not_sent_there_again() {
     let other = Server::always(answer::text("from the other")).await;
     for (reply, outcome) in [(Reply::reset(), "reset"), (Reply::silence(), "timeout")] {
         let upstream = Server::always(reply).await;
@@ -173,7 +173,7 @@ async fn what_one_began_to_say_no_other_goes_on_with() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_the_request_or_the_key_is_not_hidden_by_another_upstream() {
+async fn another_upstream_does_not_hide_a_bad_request_or_key() {
     for status in [400, 401, 403, 404, 422] {
         let upstream = Server::always(Reply::json(status, &json!({"error": {"message": "no", "type": "t"}}))).await;
         let other = Server::always(answer::text("from the other")).await;
@@ -232,7 +232,7 @@ async fn an_upstream_that_keeps_failing_is_left_alone() {
 }
 
 #[tokio::test]
-async fn a_flapping_upstream_is_probed_and_asked_again_when_it_is_well() {
+async fn a_flapping_upstream_is_probed_and_used_again_once_well() {
     let well = Arc::new(AtomicBool::new(false));
     let seen = well.clone();
     let upstream =
@@ -256,7 +256,7 @@ async fn a_flapping_upstream_is_probed_and_asked_again_when_it_is_well() {
 }
 
 #[tokio::test]
-async fn while_an_upstream_is_left_alone_its_fallback_is_asked_at_once() {
+async fn an_open_circuit_uses_the_fallback_at_once() {
     let upstream = Server::always(failing()).await;
     let other = Server::always(answer::text("from the other")).await;
     let keys = "retries = 0\ncircuit_failures = 2\ncircuit_open_seconds = 3600\n";
@@ -269,7 +269,7 @@ async fn while_an_upstream_is_left_alone_its_fallback_is_asked_at_once() {
 }
 
 #[tokio::test]
-async fn a_slow_upstream_costs_a_few_turns_their_patience_and_then_no_more() {
+async fn a_slow_upstream_costs_only_a_few_turns_their_patience() {
     let upstream = Server::always(Reply::silence()).await;
     let keys = "circuit_failures = 4\ncircuit_open_seconds = 3600\n";
     let proxy = Proxy::start(config(&upstream.url("/v1")) + IMPATIENT + keys).await;
@@ -282,7 +282,7 @@ async fn a_slow_upstream_costs_a_few_turns_their_patience_and_then_no_more() {
 }
 
 #[tokio::test]
-async fn neither_a_clients_fault_nor_its_leaving_counts_against_the_upstream() {
+async fn a_clients_fault_or_exit_never_counts_against_the_upstream() {
     let upstream = Server::scripted(|number, _| match number {
         0..5 => Reply::json(400, &json!({"error": {"message": "no", "type": "t"}})),
         5..8 => Reply::silence(),
@@ -304,7 +304,7 @@ async fn neither_a_clients_fault_nor_its_leaving_counts_against_the_upstream() {
 }
 
 #[tokio::test]
-async fn a_stream_holds_its_place_to_its_end_and_beyond_the_queue_there_is_an_honest_503() {
+async fn a_stream_holds_its_slot_and_a_full_queue_gives_a_503() {
     let gate = Gate::closed();
     let held =
         Reply::stream().event(&role()).event(&text_chunk("first")).wait(&gate).event(&answer::finish("stop")).done();
@@ -333,7 +333,7 @@ async fn a_stream_holds_its_place_to_its_end_and_beyond_the_queue_there_is_an_ho
 }
 
 #[tokio::test]
-async fn an_answer_without_an_end_is_cut_off_when_the_turns_whole_time_is_over() {
+async fn an_endless_answer_is_cut_off_at_the_turns_time_limit() {
     let piece = format!("data: {}\n\n", text_chunk("and "));
     let piece = format!("{:x}\r\n{piece}\r\n", piece.len());
     let reply = Reply::stream().event(&role()).then_again(piece, POLL);
@@ -352,7 +352,7 @@ async fn an_answer_without_an_end_is_cut_off_when_the_turns_whole_time_is_over()
 }
 
 #[tokio::test]
-async fn a_name_that_is_not_found_is_told_and_another_upstream_stands_in() {
+async fn an_unresolved_name_is_reported_and_another_upstream_answers() {
     let other = Server::always(answer::text("from the other")).await;
     let keys = format!("{IMPATIENT}connect_retries = 1\n");
     let proxy = Proxy::start(with_fallback("http://model.invalid/v1", &keys, &other)).await;
@@ -382,7 +382,7 @@ async fn an_expired_certificate_is_told_and_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn without_files_to_open_there_is_an_error_and_afterwards_an_answer() {
+async fn without_file_descriptors_there_is_an_error_then_an_answer() {
     const OPEN_FILES: u32 = 120;
     // Client connections that are allowed. With one upstream connection for each, there are more than open files.
     const TURNS: usize = 60;
@@ -428,7 +428,7 @@ async fn until(client: &Client, wanted: impl Fn(u16) -> bool) -> crate::support:
 }
 
 #[tokio::test]
-async fn a_signal_to_end_cuts_off_no_turn_that_runs_queues_or_waits_to_ask_again() {
+async fn a_termination_signal_cuts_off_no_running_or_waiting_turn() {
     const TURNS: usize = 24;
     let gate = Gate::closed();
     let held = gate.clone();

@@ -72,7 +72,7 @@ async fn an_operator_does_the_tasks_of_a_day() {
 }
 
 #[tokio::test]
-async fn the_page_may_load_nothing_from_elsewhere_and_has_no_other_files() {
+async fn the_page_loads_nothing_foreign_and_has_no_other_files() {
     let upstream = Server::always(text("hi")).await;
     let proxy = Proxy::start(crate::support::config::config(&upstream.url("/v1"))).await;
     let page = proxy.operator().get("/console").await;

@@ -44,7 +44,7 @@ async fn without_data<'a>(prometheus: &Prometheus, queries: &[&'a Query]) -> Vec
 
 #[requires(prometheus)]
 #[tokio::test]
-async fn every_query_of_every_board_and_rule_gives_data_of_a_loaded_proxy_and_provoked_alerts_fire() {
+async fn a_loaded_proxy_has_data_for_all_queries_and_fires_alerts() {
     let loaded = Loaded::start().await;
     let prometheus = Prometheus::start(&loaded.proxy.operator().url(""), &hasty_rules()).await;
     let all: Vec<Query> = queries::of_boards().into_iter().chain(queries::of_rules()).collect();
@@ -106,13 +106,13 @@ async fn fires(prometheus: &Prometheus, loaded: &Loaded, alerts: &[&str]) {
 
 #[requires(prometheus)]
 #[test]
-fn promtool_takes_the_rules_and_every_alert_fires_where_it_should() {
+fn promtool_accepts_the_rules_and_alerts_fire_where_due() {
     promtool(&["check", "rules", "rules.yml", "alerts.yml"]);
     promtool(&["test", "rules", "tests/alerts.yml"]);
 }
 
 #[test]
-fn every_alert_is_tested_both_ways_and_has_its_section_in_the_runbooks() {
+fn every_alert_is_tested_both_ways_and_has_its_runbook() {
     let tests = queries::text("prometheus/tests/alerts.yml");
     let runbooks = std::fs::read_to_string(queries::path("../docs/runbooks.md")).unwrap();
     let sections: Vec<&str> = runbooks.lines().filter_map(|line| line.strip_prefix("## ")).collect();
@@ -177,7 +177,7 @@ fn stats_have_thresholds_and_verdicts_have_colours() {
 }
 
 #[test]
-fn every_board_marks_reloads_and_restarts_and_links_to_the_runbooks() {
+fn every_board_marks_restarts_and_links_to_the_runbooks() {
     for (file, board) in queries::boards() {
         let annotations = board["annotations"]["list"].as_array().unwrap();
         for name in ["Reloads", "Failed reloads", "Restarts"] {

@@ -306,7 +306,7 @@ async fn no_order_is_placed_twice_however_often_the_process_is_killed() {
 
 /// Control test: the duplicates do occur without a persistent store.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_store_that_outlives_the_process_an_order_is_soon_placed_twice() {
+async fn without_a_durable_store_an_order_is_placed_twice() {
     let mut run = Run::start("sqlite::memory:", &document(""), ALLOWED).await;
     for _ in 0..KILLS {
         run = run.kill_once().await;
@@ -326,7 +326,7 @@ async fn no_order_is_placed_without_a_policy_that_allows_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_with_an_idempotency_key_is_repeated_with_that_key_until_its_outcome_is_known() {
+async fn an_idempotency_key_is_repeated_until_the_outcome_is_known() {
     let key = r#"{name: Idempotency-Key, in: header, required: true, schema: {type: string, format: uuid}}"#;
     let run = Run::start(ON_DISK, &document(key), ALLOWED).await.killed(40).await;
     let mut keys: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -171,7 +171,7 @@ fn variant<'a>(report: &'a Value, name: &str) -> &'a Value {
 
 #[requires("data/experience/lets.train.jsonl")]
 #[tokio::test(flavor = "multi_thread")]
-async fn notes_of_the_training_stage_solve_the_test_stage_and_are_found_among_many_others() {
+async fn training_notes_solve_the_test_stage_among_many_others() {
     let data = data();
     let (train, test) = (data.join("lets.train.jsonl"), data.join("lets.valid.jsonl"));
     let shown = ShownNotes::default();

@@ -342,7 +342,7 @@ async fn start(wire: Wire, faults: &Arc<Faults>) -> Proxy {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_request_that_was_read_whole_is_sent_again_without_the_protocols_word() {
+async fn no_fully_read_request_is_sent_again_against_the_protocol() {
     let kinds = [(Wire::Http1, &HTTP1[..]), (Wire::Http1Tls, &HTTP1[..]), (Wire::Http2, &HTTP2[..])];
     for (wire, acts) in kinds {
         let requests = requests() / kinds.len();

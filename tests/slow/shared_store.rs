@@ -87,7 +87,7 @@ async fn a_restart_of_the_database_costs_no_answer_and_no_trace() {
 
 #[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_answered_while_the_database_was_away_is_stored_by_the_next_process() {
+async fn the_next_process_stores_answers_of_a_database_outage() {
     let mut server = Postgres::start();
     let upstream = Server::always(answer::text("hi")).await;
     let url = server.database();
@@ -123,7 +123,7 @@ async fn what_was_answered_while_the_database_was_away_is_stored_by_the_next_pro
 
 #[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_proxy_starts_and_answers_while_the_database_is_away_and_uses_it_when_it_is_there() {
+async fn a_proxy_starts_without_the_database_and_uses_it_later() {
     let mut server = Postgres::start();
     let upstream = Server::always(answer::text("hi")).await;
     let url = server.database();

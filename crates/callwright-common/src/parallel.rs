@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn heavy_items_begin_first_and_results_keep_the_order_of_the_items() {
+    fn heavy_items_begin_first_and_results_keep_the_item_order() {
         let items: Vec<u64> = (0..50).map(|index| index * 37 % 50).collect();
         let begun = Mutex::new(Vec::new());
         let results = map_in_order(
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn the_weight_that_is_worked_on_is_bounded_and_what_is_heavier_is_alone() {
+    fn the_running_weight_is_bounded_and_heavier_items_run_alone() {
         let weights = (0..200).map(|index| if index % 9 == 0 { 1000 } else { index % 60 });
         let (now, worst) = (AtomicU64::new(0), AtomicU64::new(0));
         let work = |weight: u64| {

@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_configuration_names_files_that_exist_and_they_go_with_the_world() {
+    async fn the_configuration_names_files_that_end_with_the_world() {
         let parent = tempfile::tempdir().unwrap();
         let world = start(parent.path()).await.unwrap();
         let config: toml::Table = world.config_toml.parse().unwrap();

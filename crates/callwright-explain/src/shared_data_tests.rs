@@ -111,7 +111,7 @@ fn the_sentences_of_real_catalogues_are_found() {
 
 #[requires("data/errors2/errors.jsonl")]
 #[test]
-fn thirteen_further_catalogues_are_explained_and_unknown_errors_are_not() {
+fn thirteen_catalogues_are_explained_and_unknown_errors_are_not() {
     let folder = folder("errors2");
     let unknown = records(&folder.join("undocumented.jsonl"));
     let records = records(&folder.join("errors.jsonl"));

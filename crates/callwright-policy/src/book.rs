@@ -242,7 +242,7 @@ mod tests {
     const DEFAULT: (&str, &str) = ("default.yaml", "");
 
     #[test]
-    fn an_alias_binding_wins_over_a_match_and_a_match_over_the_default() {
+    fn an_alias_binding_precedes_a_match_and_a_match_the_default() {
         let none = HeaderMap::new();
         let book = book(&[DEFAULT, ("gpt.yaml", "match: {models: ['gpt-*']}"), ("bound.yaml", "")]).unwrap();
         assert_eq!(resolve(&book, TurnFacts { alias_policy: Some("bound"), ..facts(&none) }), Ok("bound".to_owned()));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_bound_before_an_alias_and_lists_what_its_requests_may_select() {
+    fn a_key_is_bound_before_an_alias_and_lists_what_it_may_select() {
         let none = HeaderMap::new();
         let book = book(&[DEFAULT, ("bound.yaml", ""), ("own.yaml", ""), ("open.yaml", "")]).unwrap();
         let key = KeyFacts { name: "ada", group: "", policy: "own", selectable_policies: &[] };
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_priority_wins_and_among_equals_the_first_file_name() {
+    fn the_highest_priority_wins_and_then_the_first_file_name() {
         let none = HeaderMap::new();
         let all = "match: {models: ['*']}";
         let low = format!("{all}\npriority: -1\nname: aaa");
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_given_twice_and_a_default_that_is_not_there_are_errors() {
+    fn a_duplicate_name_and_a_missing_default_are_errors() {
         let twice = book(&[DEFAULT, ("z.yaml", "name: default")]).unwrap_err().to_string();
         assert_eq!(
             twice,

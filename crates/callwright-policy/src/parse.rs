@@ -121,7 +121,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_key_that_is_left_out_has_its_default_and_the_file_gives_the_name() {
+    fn an_omitted_key_has_its_default_and_the_file_gives_the_name() {
         for text in ["", "# nothing\n", "limits: {seconds: 300}", "mode: guard # as always"] {
             assert_eq!(policy(text), Policy { name: "team".to_owned(), ..Policy::default() });
         }
@@ -144,7 +144,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_shown_with_its_place_and_the_nearest_known_one() {
+    fn an_unknown_key_is_shown_with_position_and_nearest_known_one() {
         assert_eq!(error("mode: guard\nlimit: {}\n"), "team.yaml:2:1: unknown key `limit`; did you mean `limits`?");
         assert_eq!(
             error("limits:\n  seconds: 3\n  static_feedbak: 1\n"),
@@ -164,7 +164,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_fault_is_named_by_its_code_and_an_unknown_one_is_shown_with_its_place() {
+    fn a_fault_is_named_by_code_and_an_unknown_one_by_position() {
         let faults = policy("scan:\n  faults: {E3.1: advise, E4.3: off}\n").scan.faults;
         assert_eq!(faults.of(FaultCode::ParameterOfOtherTool), Action::Advise);
         assert_eq!(faults.of(FaultCode::Placeholder), Action::Off);
@@ -180,7 +180,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn an_unknown_value_is_shown_with_its_place_and_the_nearest_known_one() {
+    fn an_unknown_value_is_shown_with_position_and_nearest_one() {
         assert_eq!(error("mode: gaurd\n"), "team.yaml:1:7: unknown value `gaurd`; did you mean `guard`?");
         assert_eq!(
             error("scan: {unknown_parameters: refused}\n"),

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_and_groups_are_matched_by_their_names_and_nobody_without_a_key() {
+    fn keys_and_groups_match_by_name_and_never_without_a_key() {
         let none = HeaderMap::new();
         let both = selector("{keys: ['search-*'], groups: ['team']}");
         let of = |name, group| {

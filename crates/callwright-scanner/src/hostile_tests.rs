@@ -37,7 +37,7 @@ fn arguments_nested_without_end_are_no_arguments() {
 }
 
 #[test]
-fn ten_thousand_properties_and_as_many_unknown_ones_give_a_bounded_report() {
+fn thousands_of_known_and_unknown_properties_bound_the_report() {
     let properties: Map<String, Value> =
         (0..10_000).map(|index| (format!("property_{index}"), json!({ "type": "integer" }))).collect();
     let book = book(&json!({ "type": "object", "properties": properties }));
@@ -48,7 +48,7 @@ fn ten_thousand_properties_and_as_many_unknown_ones_give_a_bounded_report() {
 }
 
 #[test]
-fn many_unknown_tools_among_many_offered_ones_are_all_told_apart() {
+fn many_unknown_tools_among_many_offered_ones_are_distinguished() {
     let offered: Vec<_> = (0..400).map(|index| tool(&format!("offered_tool_{index}"), &Value::Null)).collect();
     let book = ToolSet::compile(offered, &Validators::default());
     let rules = ScanRules::default();
@@ -61,7 +61,7 @@ fn many_unknown_tools_among_many_offered_ones_are_all_told_apart() {
 }
 
 #[test]
-fn numbers_beyond_what_floating_point_can_count_are_exact_or_no_arguments() {
+fn numbers_beyond_floating_point_are_exact_or_no_arguments() {
     let book = book(&json!({ "type": "object", "properties": {
         "n": { "type": "integer", "maximum": 9_007_199_254_740_993_u64 }, "any": { "type": "integer" } } }));
     assert!(found(&book, r#"{"n":9007199254740993}"#).is_empty());

@@ -305,7 +305,7 @@ mod tests {
     use crate::testing::{TOOLS, call, codes, faults_under, refusing, tool_set};
 
     #[test]
-    fn every_code_of_the_table_has_one_row_in_the_order_of_judgement() {
+    fn every_code_has_one_table_row_in_the_order_of_judgement() {
         let codes: HashSet<FaultCode> = TABLE.iter().map(|(code, _)| *code).collect();
         assert_eq!(codes.len(), TABLE.len());
         assert!(TABLE.windows(2).all(|pair| pair[0].0.level() <= pair[1].0.level()));
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_custom_tool_is_one_member_whose_words_are_not_judged() {
+    fn a_custom_tools_text_is_one_member_without_judged_words() {
         let tools = r#"[{"name":"sql","kind":"custom"}]"#;
         let arguments = r#"{"input":"SELECT '<your_city>' -- TODO"}"#;
         let checked = scan(&call("sql", arguments), 0, &tool_set(tools), &ScanRules::default()).unwrap();

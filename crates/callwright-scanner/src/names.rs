@@ -450,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn few_names_are_compared_letter_by_letter_however_many_there_are() {
+    fn few_names_are_compared_letter_by_letter_at_any_number() {
         let verbs = ["get", "set", "list", "create", "delete", "update", "find", "cancel"];
         let offered: Vec<String> =
             (0..400).map(|index| format!("{}_{}_{index}", verbs[index % 8], "entity".repeat(index % 3))).collect();

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_and_writing_of_numbers_do_not_matter_and_everything_else_does() {
+    fn only_order_and_number_notation_do_not_matter() {
         assert!(is_same(&json!({"a": [1, {"b": 2.0}], "c": 3}), &json!({"c": 3.0, "a": [1.0, {"b": 2}]})));
         for other in [json!({"a": 2}), json!({"a": "1"}), json!({"a": 1, "b": null}), json!([1]), json!({"b": 1})] {
             assert!(!is_same(&json!({"a": 1}), &other), "{other}");

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_of_a_silent_schema_is_noted_and_no_fault() {
+    fn an_unknown_parameter_of_a_silent_schema_is_only_noted() {
         use FaultCode::{ParameterOfOtherTool, ParameterSemantic, ParameterUnknown};
         let context = Context::default();
         for (arguments, code) in [
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_rejected_a_parameter_makes_it_a_fault_if_another_one_fits() {
+    fn a_rejected_parameter_is_a_fault_if_another_one_fits() {
         let context = Context { reactions: Some(&Strict), ..Context::default() };
         let fate = |arguments| found(SHELL, "bash", arguments, &context)[0].clone();
         assert_eq!(fate(r#"{"command":"ls","timeout_ms":5000}"#), [FaultCode::ParameterSemantic]);

@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn failed_trace_writes_show_in_the_health_even_if_other_writes_succeed() {
+    async fn failed_trace_writes_show_in_health_despite_other_successes() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&at("a.sqlite3"), directory.path()).await;
         let file = directory.path().join("a.sqlite3");

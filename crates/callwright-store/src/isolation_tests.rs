@@ -106,7 +106,7 @@ async fn dropped(settings: &Settings, directory: &Path, migrate: impl AsyncFnOnc
 }
 
 #[tokio::test]
-async fn a_file_of_an_earlier_version_loses_lessons_about_client_tools() {
+async fn an_earlier_file_loses_lessons_about_client_tools() {
     let directory = tempfile::tempdir().unwrap();
     let settings = Settings { url: "sqlite:a.sqlite3".into(), ..in_memory() };
     dropped(&settings, directory.path(), async || {
@@ -121,7 +121,7 @@ async fn a_file_of_an_earlier_version_loses_lessons_about_client_tools() {
 
 #[requires(postgres)]
 #[tokio::test]
-async fn a_postgres_database_of_an_earlier_version_loses_client_lessons() {
+async fn an_earlier_postgres_database_loses_client_lessons() {
     let url = postgres_server::database();
     dropped(&at_postgres(url.clone()), Path::new(""), async || {
         let mut connection = PgConnection::connect(&url).await.unwrap();

@@ -182,7 +182,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(60);
 
     #[tokio::test]
-    async fn a_drained_queue_has_written_everything_in_order_and_in_batches() {
+    async fn a_drained_queue_has_written_everything_in_ordered_batches() {
         let Fixture { store, dropped, queue } = start(&Settings { batch_traces: 10, ..in_memory() });
         let ids: Vec<String> = (0..95).map(|number| number.to_string()).collect();
         ids.iter().for_each(|id| queue.push(&trace(id, 1)));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_writer_starts_again_after_a_panic_and_counts_what_was_lost() {
+    async fn the_writer_restarts_after_a_panic_and_counts_the_losses() {
         let settings = Settings { batch_milliseconds: 0, ..in_memory() };
         let Fixture { store, dropped, queue } = start(&settings);
         queue.push(&trace(BROKEN, 1));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn traces_during_an_outage_are_bounded_counted_and_written_later() {
+    async fn traces_in_an_outage_are_bounded_counted_and_written_later() {
         let settings = Settings { queue_traces: 10, batch_traces: 5, batch_milliseconds: 0, ..in_memory() };
         let Fixture { store, dropped, queue } = start(&settings);
         *store.is_down.lock().unwrap() = true;
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_store_traces_are_discarded_and_do_not_count_as_lost() {
+    async fn traces_without_a_store_are_discarded_and_not_lost() {
         let Fixture { store, dropped, queue } = start(&Settings { url: "".into(), ..in_memory() });
         queue.push(&trace("a", 1));
         assert_eq!((queue.waiting(), queue.drain(PATIENCE).await), (0, 0));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn traces_during_an_outage_are_spilled_and_written_once_in_order() {
+    async fn traces_in_an_outage_are_spilled_and_written_once_in_order() {
         let directory = tempfile::tempdir().unwrap();
         let settings = Settings { queue_traces: 10, ..with_disk() };
         let Fixture { store, dropped, queue } = start_in(&settings, directory.path());
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn traces_beyond_the_disk_limit_wait_in_the_queue_and_then_count_as_lost() {
+    async fn traces_beyond_the_disk_limit_queue_and_then_count_as_lost() {
         let directory = tempfile::tempdir().unwrap();
         let settings = Settings { queue_traces: 10, spill_bytes: 4_000, ..with_disk() };
         let Fixture { store, dropped, queue } = start_in(&settings, directory.path());

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_key_there_are_no_tokens_and_an_invalid_key_is_reported() {
+    async fn no_key_gives_no_tokens_and_an_invalid_key_is_reported() {
         let settings = crate::samples::in_memory();
         let store = Arc::new(Store::open(&settings, std::path::Path::new("")).await);
         assert!(SealedTokens::new(&store, &settings).unwrap().is_none() && settings.seal_key_fault().is_none());

@@ -267,7 +267,7 @@ on_every_database! {
         assert_eq!(store.tool_samples().changed(0, 10).await.unwrap().upto, 0, "each topic counts its own");
     }
 
-    async fn a_session_is_forgotten_but_for_calls_whose_outcome_is_unknown(store: Store) {
+    async fn a_session_is_forgotten_except_calls_of_unknown_outcome(store: Store) {
         fill(&store).await;
         let deletion = Deletion { sessions: vec!["s1".to_owned()], ..Deletion::default() };
         let deleted = store.delete(&deletion).await.unwrap();

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_and_rare_lines_are_written_at_once_after_the_lines_before_them() {
+    fn warnings_and_rare_lines_are_written_at_once_in_order() {
         let (delayed, calls) = logging(|| {
             tracing::info!("first");
             tracing::warn!("second");

@@ -106,7 +106,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_line_has_the_fields_of_its_turn_and_no_other_can_pass_for_its_head() {
+    fn a_line_has_its_turns_fields_and_no_other_forges_its_head() {
         let settings = Settings { log: "warn".to_owned(), format: LogFormat::Json, ..Settings::default() };
         let text = logged(&settings, || {
             tracing::error_span!("turn", trace = "t1").in_scope(|| {

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn trace_ids_are_in_the_order_of_their_turns_and_differ_within_a_millisecond() {
+    fn trace_ids_follow_turn_order_and_differ_in_a_millisecond() {
         let at = |millisecond| Timestamp::from_millisecond(millisecond).unwrap();
         let ids = [at(1), at(1_767_225_600_000), at(1_767_225_600_001), Timestamp::MAX].map(trace_id);
         assert!(ids.is_sorted() && ids.iter().all(|id| id.len() == 32), "{ids:?}");

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_text_has_the_language_that_the_request_accepts_or_the_policys_own() {
+    fn the_text_has_an_accepted_language_or_the_policys_own() {
         let texts = [("en", "Sorry ({trace})."), ("de", "Leider nicht."), ("pt-BR", "Desculpe.")];
         let texts = texts.map(|(language, text)| (language.to_owned(), text.to_owned())).into();
         let message = LimitMessage { language: "en".to_owned(), texts };

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_has_a_label_of_its_own_and_a_remedy_without_placeholders() {
+    fn every_reason_has_its_own_label_and_a_complete_remedy() {
         let call =
             RefusedCall { entry: "shop", tool: "shop/pay", method: "POST", host: Some("[::1]"), policy: "default" };
         let mut labels: Vec<&str> = RefusalReason::ALL.iter().map(|reason| reason.label()).collect();

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_is_found_in_the_id_of_a_call_as_made_and_as_sanitised() {
+    fn the_name_is_found_in_a_call_id_as_made_and_as_sanitised() {
         for id in ["functions.get_weather:1", "functions_get_weather_1", "functions-get_weather-1"] {
             assert_eq!(of_call_id(id).last(), Some("get_weather"), "{id}");
         }

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_answer_is_never_clean_and_an_unchanged_one_never_repaired() {
+    fn a_changed_answer_is_never_clean_an_unchanged_never_repaired() {
         for result in all() {
             let verdict = result.verdict();
             assert!(!(result.actions.change_answer() && verdict == Verdict::Clean), "{result:?}");

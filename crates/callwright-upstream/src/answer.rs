@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_overlong_answer_is_refused_where_it_is_judged_or_read_whole() {
+    async fn an_overlong_answer_is_refused_if_judged_or_read_whole() {
         let server = TestServer::answering("200 OK\r\ncontent-length: 11", b"hello world").await;
         assert_eq!(judged(&server, 11).await.whole().await.unwrap(), "hello world");
         let failure = judged(&server, 10).await.whole().await.unwrap_err();

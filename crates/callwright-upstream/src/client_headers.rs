@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_that_select_an_account_or_carry_trust_are_not_forwarded() {
+    fn fields_that_select_accounts_or_carry_trust_stay_behind() {
         let names = [
             "openai-organization", "openai-project", "anthropic-workspace-id", "anthropic-organization-id",
             "chatgpt-account-id", "x-amz-security-token", "x-goog-user-project", "x-forwarded-for", "forwarded",

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn beyond_the_limit_requests_wait_their_turn_and_beyond_the_queue_they_are_sent_away() {
+    async fn requests_beyond_the_limit_wait_and_beyond_the_queue_fail() {
         let concurrency_limiter = concurrency_limiter(Settings {
             max_concurrent: 1,
             max_queued: 1,
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn server_errors_and_broken_answers_open_the_circuit_and_nothing_else_does() {
+    async fn only_server_errors_and_broken_answers_open_the_circuit() {
         let concurrency_limiter =
             concurrency_limiter(Settings { circuit_failures: 2, circuit_failure_percent: 1, ..Settings::default() });
         for status in [200, 400, 404, 429, 501] {

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_or_no_gzip_is_an_error_and_nothing_is_nothing() {
+    fn truncated_or_foreign_data_is_an_error_and_empty_is_empty() {
         let whole = gzip(b"callwright");
         assert!(gunzip(&[&whole[..whole.len() - 4]], 100).is_err());
         assert!(gunzip(&[b"no gzip !"], 100).is_err());

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_the_default_upstream_gets_the_clients_credentials() {
+    fn without_a_key_the_default_upstream_gets_client_credentials() {
         assert_eq!(rules(&Settings::default(), true).of_forward(&client()), via(client()));
     }
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_key_only_known_and_configured_headers_of_the_client_are_forwarded() {
+    fn with_a_key_only_known_and_configured_headers_are_forwarded() {
         let sent = map(&[
             ("accept", "application/json"),
             ("x-stainless-lang", "js"),

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_listed_status_asks_again_unless_the_provider_says_otherwise() {
+    fn a_listed_status_retries_unless_the_provider_forbids_it() {
         let statuses = Settings::default().retry_statuses;
         let is_requested = |status: u16, fields: &[(&'static str, &str)]| {
             again(&statuses, StatusCode::from_u16(status).unwrap(), &headers(fields)).is_some()

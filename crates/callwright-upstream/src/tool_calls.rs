@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_learned_in_a_thousand_answers_is_unlearned_in_a_few_half_lives() {
+    fn a_thousand_answers_are_unlearned_in_a_few_half_lives() {
         let mut deliveries = vec![(ObservedCalls::Native, 1_000), (ObservedCalls::Text, 20)];
         assert!(delivers_calls(&deliveries), "less than a half-life");
         deliveries[1].1 = 40;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_that_only_writes_text_is_forgotten_in_the_end_but_not_one_that_calls_now_and_then() {
+    fn a_text_only_model_is_forgotten_but_not_one_that_rarely_calls() {
         assert!(delivers_calls(&[(ObservedCalls::Native, 100), (ObservedCalls::None, 256)]));
         assert!(!delivers_calls(&[(ObservedCalls::Native, 1_000), (ObservedCalls::None, 2_000)]));
         let rarely = [(ObservedCalls::Native, 1), (ObservedCalls::None, 49)].repeat(20);

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_default_that_is_not_configured_is_an_error_that_says_what_to_do() {
+    fn an_unconfigured_default_is_an_error_with_the_fix() {
         let error = Upstreams::build(&BTreeMap::new(), "main").unwrap_err().to_string();
         assert!(error.contains("[upstreams.main]"), "{error}");
     }

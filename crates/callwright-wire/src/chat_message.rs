@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_call_keeps_its_unknown_fields_and_the_text_of_what_did_not_change() {
+    fn a_kept_call_keeps_unknown_fields_and_unchanged_text() {
         let text = r#"{"tool_calls":[{"index":0,"id":"a","type":"function","sig":"s","function":{"name":"\u0066","arguments":"{}","x":1.0}},{"id":"b"}]}"#;
         let mut message = ChatMessage::read(RawObject::parse(text).unwrap()).unwrap();
         let mut call = message.calls()[0].clone();
@@ -564,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_written_in_the_order_given_between_those_that_are_not_judged() {
+    fn calls_are_written_in_order_between_those_not_judged() {
         let custom = |id: &str| json!({"id": id, "type": "custom", "custom": {"name": "sql", "input": "x"}});
         let mut second = element("b", "g", "{}");
         second["index"] = json!(3);

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_return_to_their_places_and_unknown_fields_of_both_sides_stay() {
+    fn calls_return_to_their_positions_with_all_unknown_fields() {
         let mut ours = element("ours", "g");
         ours["signature"] = json!("s");
         let mut kept = part(&[ours.clone(), element("mine", "f"), element("late", "h")], &[element("mine", "f")]);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_recognised_by_an_id_whose_characters_the_client_replaced() {
+    fn a_call_is_recognised_by_an_id_with_replaced_characters() {
         let mut kept =
             part(&[element("functions.g:0", "g"), element("functions.f:1", "f")], &[element("functions.f:1", "f")]);
         kept.add_result(&Call { id: "functions.g:0".into(), name: "g".into(), arguments: "{}".into() }, "done".into());

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aliases_stand_before_the_upstreams_models_and_hide_their_namesakes() {
+    fn aliases_precede_the_upstreams_models_and_hide_namesakes() {
         let upstream = br#"{"object":"list","x":1.0,"data":[{"id":"a", "k":1E1},{"id":"b"},7]}"#;
         let merged = merge_model_lists(upstream, &[("b", "callwright")]).unwrap();
         assert_eq!(

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_and_the_schema_shown_are_written_and_the_tool_keeps_its_own() {
+    fn strict_and_the_shown_schema_are_written_and_the_tool_is_kept() {
         let tool =
             read(&json!({"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}})).unwrap();
         let shown = json!({"type": "object", "properties": {}});
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_parameters_has_null_and_one_without_name_is_left_out() {
+    fn a_tool_without_parameters_has_null_and_a_nameless_is_omitted() {
         let tool = read(&json!({"type": "function", "function": {"name": "f"}})).unwrap();
         assert!(tool.parameters.is_null());
         for value in [json!({"type": "function"}), json!({"type": "function", "function": {"name": ""}}), json!(7)] {

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_give_their_documents_and_what_is_named_is_taken_whatever_it_is() {
+    fn folders_give_their_documents_and_named_files_all_count() {
         let folder = tempfile::tempdir().unwrap();
         let notes = folder.path().join("notes.txt");
         for (file, text) in

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn documents_that_cannot_be_loaded_fail_and_what_is_denied_does_only_where_it_is_found() {
+    fn unloadable_documents_fail_and_so_do_denied_findings() {
         let tally = ReportTally { documents: 3, skipped: 2, advice: 1, ..ReportTally::default() };
         let message =
             |tally: &ReportTally, denied: &[DeniedFinding]| verdict(tally, denied).err().map(|error| error.to_string());

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_good_until_it_expires_and_soon_is_worth_a_word() {
+    fn a_certificate_is_good_until_expiry_and_warned_about_before() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let judged = |expires: &str, fault: Option<&str>| {
             let found = Ok((expires.parse().unwrap(), fault.map(str::to_owned)));

@@ -71,7 +71,7 @@ mod tests {
     use callwright_lab::representation::{Confusion, LearningPoint};
 
     #[test]
-    fn the_table_tells_what_changed_and_hides_nothing_of_the_terminal() {
+    fn the_table_lists_changes_and_escapes_terminal_characters() {
         let tool = |tool: &str, patterns| ToolScores {
             tool: tool.to_owned(),
             before: Some(10.0),

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn spare_descriptors_are_released_one_by_one_and_held_back_again() {
+    fn spare_descriptors_are_released_one_by_one_and_taken_again() {
         let mut spare = Spare::new(Listener::Client);
         assert!(!spare.is_needed(), "all are held back");
         assert!(spare.release() && !spare.release());

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_told_by_key_and_file_with_what_mends_it() {
+    fn unusable_files_are_reported_by_key_and_file_with_the_fix() {
         let folder = tempfile::tempdir().unwrap();
         let ((certificate, key), (other, other_key)) = (pair(2090), pair(2090));
         let cut = &certificate[..certificate.len() / 2];

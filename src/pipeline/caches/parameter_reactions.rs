@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_name_a_parameter_and_texts_that_quote_it_reject_it() {
+    fn failures_that_name_or_texts_that_quote_a_parameter_reject_it() {
         for result in [
             "Error: Unrecognized key(s) in object: 'timeout_ms'",
             r#"{"error":{"message":"unexpected keyword argument timeout_ms"}}"#,
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_reaction_is_remembered_for_the_client_and_the_schema() {
+    fn the_last_reaction_is_kept_per_client_and_schema() {
         let memory = reactions();
         let learn = |tenant: &str, result: &str| {
             let mut transcript = Transcript::default();

@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_the_header_or_the_key_and_the_first_messages_or_none() {
+    fn a_session_is_the_header_or_key_and_first_messages_or_none() {
         let mut headers = HeaderMap::new();
         assert_eq!(session(&None, &headers, &chat("hello")), None);
         headers.insert("authorization", "Bearer a".parse().unwrap());

@@ -140,13 +140,13 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_beginning_does_no_harm_where_only_one_answer_can_be_meant() {
+    fn an_edited_beginning_is_harmless_for_an_unambiguous_answer() {
         let row = row("1", &conversation("Hi", "Ulm?"));
         assert_eq!(found(&conversation("[summary]", "Ulm?"), std::slice::from_ref(&row)).len(), 1);
     }
 
     #[test]
-    fn where_several_can_be_meant_the_whole_conversation_decides_or_nothing_is_put_back() {
+    fn ambiguous_answers_need_the_whole_conversation_or_stay_out() {
         let rows = [row("2", &conversation("Hello", "Ulm?")), row("1", &conversation("Hi", "Ulm?"))];
         assert_eq!(found(&conversation("Hi", "Ulm?"), &rows), [(2, "1".to_owned())]);
         assert_eq!(found(&conversation("Hello", "Ulm?"), &rows), [(2, "2".to_owned())]);

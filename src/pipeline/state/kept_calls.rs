@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_was_misnamed_is_matched_by_its_place_after_the_others_by_their_names() {
+    fn a_misnamed_tool_is_matched_by_position_after_named_ones() {
         let mut kept = KeptCalls::default();
         kept.keep_correct(&answer(&[("wether", "{}"), ("get_weather", OSLO), ("orders.cancel", "{}")]));
         let corrected = answer(&[("orders.cancel", ORDER), ("get_weather", ROME)]);
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn further_calls_come_last_and_the_first_answer_keeps_its_own_order() {
+    fn further_calls_come_last_and_the_first_answer_keeps_its_order() {
         let mut kept = KeptCalls::default();
         let first = answer(&[("get_weather", BERN), ("get_weather", BAD), ("get_weather", OSLO)]);
         assert_eq!(in_order(&kept, &first), [BERN, BAD, OSLO]);

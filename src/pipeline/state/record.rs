@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_completed_by_the_answer_that_follows_it_and_no_later_one() {
+    fn only_the_next_answer_completes_a_round() {
         let mut record = record(true);
         let round = |action: &str| Round {
             kind: "dynamic".into(),

@@ -106,7 +106,7 @@ fn names(tools: &IndexedTools) -> Vec<String> {
 }
 
 #[test]
-fn a_turn_knows_the_tools_of_its_toolsets_that_may_be_called_and_the_client_s_own() {
+fn a_turn_knows_its_callable_toolset_tools_and_the_clients_own() {
     let fixture = fixture("");
     let list = json!([client_tool("book", "room_id")]).to_string();
     let tools = fixture.indexed(&["rooms"], &list, &Rules::default());
@@ -136,7 +136,7 @@ fn what_policy_denies_or_never_offers_supplies_nothing() {
 }
 
 #[test]
-fn the_client_s_own_tool_stands_for_its_name_and_tools_that_take_texts_are_left_out() {
+fn client_tools_hide_their_namesakes_and_text_tools_are_omitted() {
     let fixture = fixture("");
     let text = json!({"name": "write", "kind": "custom", "parameters": null});
     let again = client_tool("get_room", "other");
@@ -164,7 +164,7 @@ fn a_turn_with_the_same_tools_and_rules_gets_the_same() {
 }
 
 #[test]
-fn the_operator_s_word_holds_for_toolsets_and_clients_tools_and_strangers_are_told() {
+fn operator_settings_hold_for_all_tools_and_strangers_are_named() {
     let edges = "confirmed:\n- {from: list_persons, to: book, argument: room_id}\n\
                  forbidden:\n- {from: list_rooms, to: get_room}\n- {from: nobody, to: book}\n";
     let fixture = fixture(edges);
@@ -181,7 +181,7 @@ fn the_operator_s_word_holds_for_toolsets_and_clients_tools_and_strangers_are_to
 }
 
 #[test]
-fn a_reload_is_seen_by_new_turns_and_leaves_running_ones_what_they_have() {
+fn new_turns_see_a_reload_and_running_ones_keep_their_tools() {
     let fixture = fixture("");
     let rules = Rules::default();
     let before = fixture.indexed(&["rooms"], "", &rules);
@@ -197,7 +197,7 @@ fn a_reload_is_seen_by_new_turns_and_leaves_running_ones_what_they_have() {
 }
 
 #[tokio::test]
-async fn many_operations_are_indexed_in_the_background_and_few_at_once() {
+async fn many_operations_are_indexed_in_the_background_few_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let things: Vec<String> = ('a'..='z').map(|letter| format!("thing{letter}")).collect();
     let mut whole: Value = serde_json::from_str(&document("room")).unwrap();

@@ -169,7 +169,7 @@ fn by_meaning_a_call_of_the_right_tool_raises_next_to_no_alarm() {
 /// the requests of a set, and `SET.eval.jsonl`, the other requests.
 #[test]
 #[ignore = "requires the output of `callwright learn representations` in CALLWRIGHT_LEARNED"]
-fn by_learned_patterns_a_call_of_the_right_tool_raises_next_to_no_alarm() {
+fn right_calls_rarely_raise_an_alarm_by_learned_patterns() {
     let learned = PathBuf::from(std::env::var_os("CALLWRIGHT_LEARNED").unwrap());
     println!("by meaning, with learned patterns");
     let learned_sets = SETS.into_iter().filter(|set| learned.join(format!("{set}.rep")).is_dir());

@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_learned_classifier_ranks_the_tools_of_a_list_and_may_find_none() {
+    fn a_learned_classifier_ranks_listed_tools_and_may_find_none() {
         assert_eq!(found("my card is lost"), ["block", "order"]);
         assert_eq!(found("a new card"), ["order", "block"]);
         assert!(found("hello card").is_empty());

@@ -157,7 +157,7 @@ fn conversations() -> impl Strategy<Value = (Protocol, Vec<(&'static str, ToolPl
 
 proptest! {
     #[test]
-    fn no_right_call_is_refused_and_every_fault_of_a_known_tool_is_found((protocol, tools) in conversations()) {
+    fn right_calls_pass_and_every_known_tools_fault_is_found((protocol, tools) in conversations()) {
         let request = request(protocol, &tools);
         let right = r#"{ "customer_id":"c1", "limit":5 }"#;
         let is_open = tools.iter().any(|(_, place)| place.leaves_open());

@@ -24,7 +24,7 @@ fn assert_allowed(path: &str, text: &str) {
 }
 
 #[test]
-fn an_import_against_the_table_is_found_in_every_way_to_write_it() {
+fn an_import_against_the_table_is_found_in_every_notation() {
     for text in [
         "use crate::retrieval::Spoken;",
         "use crate::retrieval;",

@@ -79,7 +79,7 @@ fn of_hundreds_of_equal_candidates_a_few_are_named() {
 }
 
 #[test]
-fn a_required_parameter_of_no_type_takes_what_was_said_or_is_asked_for() {
+fn an_untyped_required_parameter_takes_user_text_or_a_question() {
     let mut bare = tool("book", &[], &[]);
     bare["parameters"] =
         json!({"type": "object", "properties": {"a": {}, "b": true}, "required": ["a", "b", "never_told_of"]});

@@ -28,7 +28,7 @@ fn booking_with(argument: &Value) -> Value {
 }
 
 #[test]
-fn words_for_a_key_are_reported_once_with_the_tool_that_supplies_it() {
+fn words_for_a_key_are_reported_once_with_the_supplying_tool() {
     for (argument, producer) in [
         (value("person_id", json!("Jack"), "Jack"), "find_person"),
         (value("room_id", json!("meeting room"), "meeting room"), "find_room"),
@@ -49,7 +49,7 @@ fn words_for_a_key_are_reported_once_with_the_tool_that_supplies_it() {
 }
 
 #[test]
-fn an_output_that_is_no_key_and_a_text_around_an_output_are_no_key() {
+fn a_keyless_output_and_a_text_around_an_output_are_no_key() {
     let mut around = output("room_id", "r", "/rooms/0/id", Some("choose"));
     around["value"] = json!("meeting room {1}");
     for (argument, expected) in [
@@ -103,7 +103,7 @@ fn a_key_of_the_conversation_is_a_value_in_any_notation() {
 }
 
 #[test]
-fn without_a_tool_that_can_supply_a_key_the_words_of_the_user_are_right() {
+fn without_a_tool_that_supplies_a_key_the_users_words_are_right() {
     let text = json!({"type": "string"});
     let tools = toolset(&[
         json!({"name": "pay_rent", "description": "Pays the rent.", "output": {"done": {"type": "boolean"}},

@@ -69,7 +69,7 @@ impl Tally {
 
 #[requires("data/plans")]
 #[test]
-fn an_oracle_that_knows_the_plan_draws_it_through_the_real_prompts() {
+fn an_oracle_with_the_plan_draws_it_through_the_real_prompts() {
     let (records, toolsets) = shared();
     let settings = GenerationSettings::default();
     let (mut valid, mut unpromised) = (Tally::default(), Tally::default());
@@ -160,7 +160,7 @@ fn the_oracle_draws_plans_by_more_questions_too() {
 
 #[requires("data/plans")]
 #[test]
-fn with_an_oracle_that_errs_the_plan_is_right_or_a_question_is_asked() {
+fn an_erring_oracle_gives_the_right_plan_or_a_question() {
     let (records, toolsets) = shared();
     let (mut right, mut asked, mut without, mut all) = (0, 0, 0, 0);
     let mut kinds: BTreeMap<&str, (u32, u32)> = BTreeMap::new();

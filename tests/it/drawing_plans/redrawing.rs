@@ -127,7 +127,7 @@ fn calls_that_nobody_needs_any_more_go_unless_they_were_made() {
 }
 
 #[test]
-fn a_new_call_has_a_label_of_its_own_and_one_that_was_made_is_taken_for_it() {
+fn a_new_call_has_its_own_label_and_a_made_one_is_reused() {
     // The model's answer has two new calls: one was made already, under a name of the plan.
     let again = Again::of(meeting(known("9:00")), &["jack"], &[(Speaker::User, "Another room, from 11:15")]);
     let mut anew = booking();
@@ -211,7 +211,7 @@ fn known_from(time: &str, label: &str) -> Source {
 }
 
 #[test]
-fn a_call_that_misses_something_is_asked_about_when_the_user_speaks() {
+fn an_incomplete_call_is_a_question_when_the_user_replies() {
     let missing = meeting(Source::Missing { question: "When?".to_owned() });
     let again = Again::of(missing, &[], &[(Speaker::User, "10:30, and who am I?")]);
     let goals = json!({"goals": [{"tool": "book_room", "task": "book the room"}]});
@@ -220,7 +220,7 @@ fn a_call_that_misses_something_is_asked_about_when_the_user_speaks() {
 }
 
 #[test]
-fn the_same_tool_once_more_is_a_new_call_where_the_first_was_done() {
+fn the_same_tool_after_a_done_call_is_a_new_call() {
     let plan = Plan::new(
         vec![node("jack", "find_person", "who Jack is", vec![argument("name", known("Jack"))])],
         vec!["jack".to_owned()],

@@ -37,7 +37,7 @@ const LEAST_FILLED_IN: f64 = 0.95;
 
 #[requires("data/plans")]
 #[test]
-fn the_shared_requests_are_planned_by_one_question_when_they_come_again() {
+fn repeated_shared_requests_are_planned_by_one_question() {
     let (records, toolsets) = shared();
     let settings = GenerationSettings::default();
     let (mut plans, mut filled_in, mut before, mut after) = (0_u32, 0_u32, (0, 0), (0, 0));
@@ -142,7 +142,7 @@ fn values_rest_on_what_was_said_and_fit_their_schemas() {
 }
 
 #[test]
-fn what_nobody_said_is_asked_for_and_what_is_not_required_left_out() {
+fn missing_values_are_requested_and_optional_ones_omitted() {
     let ask = |name: &str, question: &str| json!({"name": name, "source": "ask", "question": question});
     let (drawn, _) = drawn(&[inputs(&[ask("start", "From when?"), ask("seats", ""), ask("name", " ")])]);
     let plan = drawn.result.unwrap();
@@ -157,7 +157,7 @@ fn what_nobody_said_is_asked_for_and_what_is_not_required_left_out() {
 }
 
 #[test]
-fn a_template_whose_tools_are_gone_or_that_is_too_large_costs_nothing() {
+fn a_template_with_missing_tools_or_excess_size_costs_nothing() {
     let script = Script::of(&[goal(), booking(), start(), jack()]);
     let mut gone = serde_json::to_value(template()).unwrap();
     gone["nodes"][0]["tool"] = json!("find_rooms");

@@ -23,7 +23,7 @@ struct Count {
 
 #[requires("data/specs")]
 #[test]
-fn no_documented_success_is_taken_for_an_answer_without_what_is_promised() {
+fn no_documented_success_counts_as_without_promised_content() {
     let folder = super::folder();
     let documents = super::documents(&folder);
     assert!(!documents.is_empty());

@@ -57,7 +57,7 @@ async fn tokens(proxy: &Proxy) -> u64 {
 }
 
 #[tokio::test]
-async fn a_response_in_the_background_costs_its_reservation_until_it_is_fetched() {
+async fn a_background_response_costs_its_reservation_until_fetched() {
     for is_stream in [false, true] {
         let upstream = provider(false).await;
         let proxy = Proxy::start(configuration(&upstream, "", PRICES)).await;

@@ -23,7 +23,7 @@ fn limited(answer: &Answer, kind: &str, code: &str) -> String {
 }
 
 #[tokio::test]
-async fn requests_within_a_minute_are_limited_and_what_is_left_is_told() {
+async fn requests_per_minute_are_limited_and_the_rest_is_reported() {
     let upstream = Server::always(text("hi")).await;
     let proxy = Proxy::start(configuration(&upstream, "", "")).await;
     let key = Key::create(&proxy, draft("ada", json!({"requests_per_minute": 3}))).await;
@@ -144,7 +144,7 @@ async fn a_client_that_leaves_a_stream_is_charged_for_what_came() {
 }
 
 #[tokio::test]
-async fn requests_at_a_time_are_limited_and_a_client_that_goes_makes_room() {
+async fn concurrent_requests_are_limited_and_a_client_exit_frees_one() {
     let gate = Gate::closed();
     let upstream = Server::always(text("hi").after(&gate)).await;
     let proxy = Proxy::start(configuration(&upstream, "", "")).await;
@@ -182,7 +182,7 @@ async fn requests_at_a_time_are_limited_and_a_client_that_goes_makes_room() {
 }
 
 #[tokio::test]
-async fn a_budget_holds_over_a_restart_and_only_where_there_are_prices() {
+async fn a_budget_outlives_a_restart_and_requires_prices() {
     let upstream = Server::always(text("hi")).await;
     let proxy = Proxy::start(configuration(&upstream, "", PRICES)).await;
     let key = Key::create(&proxy, draft("ada", json!({"budget": 2.0 * COST, "budget_period": "month"}))).await;
@@ -210,7 +210,7 @@ async fn a_budget_holds_over_a_restart_and_only_where_there_are_prices() {
 }
 
 #[tokio::test]
-async fn what_is_not_counted_is_refused_where_that_would_get_around_a_limit() {
+async fn uncounted_requests_that_would_evade_a_limit_are_refused() {
     let upstream = Server::always(Reply::json(200, &json!({"data": []}))).await;
     let proxy = Proxy::start(configuration(&upstream, "", PRICES)).await;
     let embed = async |proxy: &Proxy, key: &Key| {

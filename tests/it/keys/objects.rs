@@ -424,7 +424,7 @@ async fn the_configuration_shares_objects_and_allows_unknown_ones() {
 
 #[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_store_a_key_uses_the_objects_of_which_the_process_knows_the_owner() {
+async fn without_the_store_a_key_uses_objects_of_known_owners() {
     let mut server = Postgres::start();
     let upstream = provider().await;
     let start = async || Proxy::start(configuration_with_store(&upstream, &server.database(), "", "")).await;

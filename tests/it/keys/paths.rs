@@ -20,7 +20,7 @@ async fn status(proxy: &Proxy, key: &Key, path: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn what_others_stored_in_the_account_is_closed_unless_it_is_opened() {
+async fn objects_that_others_stored_are_closed_unless_opened() {
     let upstream = provider().await;
     let proxy = Proxy::start(configuration(&upstream, "", "")).await;
     let key = Key::create(&proxy, draft("ada", json!({}))).await;

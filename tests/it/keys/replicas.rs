@@ -86,7 +86,7 @@ async fn requests_at_a_time_are_counted_over_all_replicas() {
 
 #[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn while_the_database_is_away_known_keys_work_and_unknown_ones_do_not() {
+async fn only_known_keys_work_while_the_database_is_away() {
     let mut server = Postgres::start();
     let upstream = Server::always(text("hi")).await;
     let url = server.database();

@@ -24,7 +24,7 @@ fn unsure() -> String {
 }
 
 #[tokio::test]
-async fn a_text_whose_call_is_not_confirmed_reaches_the_client_byte_by_byte() {
+async fn a_text_without_confirmed_call_arrives_byte_by_byte() {
     for api in APIS {
         let first = vec![thought("Rain?"), text(&unsure())];
         let (upstream, proxy) = two_answers(api, first.clone(), vec![text("")]).await;
@@ -63,7 +63,7 @@ async fn a_confirmed_call_replaces_the_text() {
 const BROKEN: &str = "Now I book it.\ncourt\n<invoke name=\"book_room\">\n<parameter name=\"hotel\">Ritz</parameter>\n<parameter name=\"nights\">2</parameter>\n</invoke>";
 
 #[tokio::test]
-async fn marks_that_end_an_answer_are_confirmed_also_after_native_calls() {
+async fn marks_that_end_an_answer_are_confirmed_after_native_calls() {
     const NATIVE: usize = 8;
     let room = r#"{"hotel":"Ritz","nights":2}"#;
     for api in APIS {

@@ -59,7 +59,7 @@ async fn a_temporary_error_is_retried() {
 }
 
 #[tokio::test]
-async fn a_request_that_the_proxy_cannot_read_is_an_error_in_the_form_of_the_protocol() {
+async fn an_unreadable_request_is_an_error_in_the_protocols_form() {
     let upstream = Server::replying([]).await;
     let proxy = Proxy::start(config(&upstream.url("/v1")).replace("[store]", "body_limit_bytes = 2000\n[store]")).await;
     for api in APIS {
@@ -111,7 +111,7 @@ async fn a_request_without_a_valid_key_is_a_401() {
 }
 
 #[tokio::test]
-async fn an_upstream_without_an_answer_is_an_error_in_the_form_of_the_protocol() {
+async fn a_silent_upstream_is_an_error_in_the_protocols_form() {
     for api in APIS {
         let refusing = Server::refusing();
         let proxy = Proxy::start(config(&format!("http://{refusing}/v1")) + "connect_retries = 0\n").await;
@@ -243,7 +243,7 @@ async fn a_client_that_leaves_cancels_the_upstreams_answer() {
 }
 
 #[tokio::test]
-async fn an_error_behind_the_head_of_a_late_stream_has_the_form_of_its_events() {
+async fn an_error_behind_a_late_streams_head_has_its_event_form() {
     for api in APIS {
         let gate = crate::support::Gate::closed();
         let body = error_body(api, 400);

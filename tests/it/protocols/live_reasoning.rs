@@ -201,7 +201,7 @@ fn script() -> Vec<Vec<Part>> {
 }
 
 #[tokio::test]
-async fn reasoning_that_was_not_accepted_does_not_return_to_the_provider() {
+async fn rejected_reasoning_does_not_return_to_the_provider() {
     let nothing = |_: &mut Value| {};
     // Some clients return reasoning items without their ids.
     let without_id = |part: &mut Value| {
@@ -243,7 +243,7 @@ async fn reasoning_that_was_not_accepted_does_not_return_to_the_provider() {
 }
 
 #[tokio::test]
-async fn the_last_answer_continues_its_own_stream_if_a_later_request_fails() {
+async fn the_last_answer_continues_its_stream_after_a_later_failure() {
     for api in APIS {
         let first = vec![thought("Rain?"), text("I look. "), thought("Where?"), call("call_1", "get_weather", "{}")];
         let expected = api.outline(&api.answer(&first));

@@ -126,7 +126,7 @@ async fn a_namespace_that_an_open_set_does_not_have_is_no_fault() {
 }
 
 #[tokio::test]
-async fn feedback_and_closing_requests_have_the_call_with_its_namespace() {
+async fn feedback_and_closing_requests_keep_the_calls_namespace() {
     let upstream =
         Server::scripted(|_, received| reply("mcp__shop", received, &[call("call_1", "get_record", r#"{"limit":5}"#)]))
             .await;

@@ -93,7 +93,7 @@ async fn failing_turns_open_the_circuit() {
 }
 
 #[tokio::test]
-async fn a_protocol_that_no_upstream_serves_passes_through_with_one_warning() {
+async fn an_unserved_protocol_passes_through_with_one_warning() {
     for api in APIS {
         let upstream =
             Server::scripted(move |_, received| api.reply(received, &[call("a", "getWeather", r#"{"city":"Paris"}"#)]))
@@ -209,7 +209,7 @@ async fn send_raw(proxy: &Proxy, api: Api, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_base_url_without_version_gets_a_hint_in_the_form_of_the_protocol() {
+async fn a_base_url_without_version_gets_a_hint_in_protocol_form() {
     let upstream = Server::replying([]).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
     let answer = proxy.client().send(Method::POST, "/messages/batches", &FIELDS, "{}").await;
@@ -220,7 +220,7 @@ async fn a_base_url_without_version_gets_a_hint_in_the_form_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn the_client_gets_a_stream_of_a_protocol_without_the_end_of_chat_completions() {
+async fn the_stream_of_a_protocol_lacks_the_chat_completions_end() {
     for api in APIS {
         let upstream =
             Server::scripted(move |_, received| api.reply(received, &[call("a", "getWeather", r#"{"city":"Paris"}"#)]))

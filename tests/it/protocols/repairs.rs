@@ -213,7 +213,7 @@ async fn a_stop_reason_that_denies_the_calls_is_corrected() {
 }
 
 #[tokio::test]
-async fn an_upstream_that_does_not_stream_is_streamed_on_and_the_reverse() {
+async fn an_unstreamed_upstream_is_streamed_on_and_the_reverse() {
     for api in APIS {
         let parts = [thought("Rain?"), text("I look."), call("a", "getWeather", PARIS)];
         let expected = ["thought Rain?", "text I look.", r#"call get_weather {"city":"Paris"}"#];

@@ -44,7 +44,7 @@ fn continued(answer: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_call_that_is_text_in_the_providers_state_is_put_before_its_result() {
+async fn a_text_call_in_provider_state_is_put_before_its_result() {
     for is_stream in [false, true] {
         let (upstream, proxy) = stateful(vec![vec![text(&written("get_weather", PARIS))], vec![text("Rain.")]]).await;
         let request = API.with_tools("Weather?");

@@ -66,7 +66,7 @@ async fn a_function_call_of_a_custom_tool_becomes_its_own_call() {
 }
 
 #[tokio::test]
-async fn its_name_may_be_spelt_otherwise_and_other_calls_stay_beside_it() {
+async fn its_name_may_be_spelt_otherwise_beside_other_calls() {
     let weather = call("call_2", "get_weather", r#"{"city":"Paris"}"#);
     let parts = vec![call("call_1", "functions.EditFile", r#"{"text":"a"}"#), weather];
     let (_upstream, proxy) = answering(API, parts, vec![text("never")]).await;
@@ -104,7 +104,7 @@ async fn a_call_without_its_one_text_is_sent_back() {
 }
 
 #[tokio::test]
-async fn the_call_of_a_custom_tool_that_names_a_function_becomes_a_function_call() {
+async fn a_custom_call_that_names_a_function_becomes_its_call() {
     for (input, expected) in [
         (r#"{"city":"Paris"}"#, Some(r#"{"city":"Paris"}"#)),
         ("{\"city\": \"Łódź\", \"days\": \"3\"}", Some(r#"{"city":"Łódź","days":3}"#)),
@@ -146,7 +146,7 @@ async fn shadow_mode_changes_no_form() {
 }
 
 #[tokio::test]
-async fn the_result_of_a_changed_call_has_the_form_that_the_provider_keeps() {
+async fn a_changed_calls_result_has_the_form_that_the_provider_keeps() {
     let parts = [call("call_1", "edit_file", r#"{"patch":"a"}"#)];
     let upstream = Server::scripted(move |_, received| API.reply(received, &parts)).await;
     let proxy = Proxy::start(config(&upstream.url("/v1"))).await;
@@ -195,7 +195,7 @@ async fn text_about_a_custom_tool_stays_text() {
 }
 
 #[tokio::test]
-async fn the_call_of_a_tool_of_the_api_written_as_text_is_confirmed_once_and_stays_text() {
+async fn a_written_api_tool_call_is_confirmed_once_and_stays_text() {
     for kind in ["shell", "local_shell", "apply_patch", "web_search", "code_interpreter"] {
         let said = written(kind, r#"{"command":["ls"]}"#);
         let mut request = API.with_tools("List the files.");

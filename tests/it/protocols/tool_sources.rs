@@ -82,7 +82,7 @@ async fn a_found_tool_is_judged_like_a_listed_one() {
 }
 
 #[tokio::test]
-async fn a_complete_set_refuses_an_unknown_name_and_an_open_one_does_not() {
+async fn only_a_complete_set_refuses_an_unknown_name() {
     let api = Api::Responses;
     let [searched, additional, _] = <[Value; 3]>::try_from(found_by_the_client()).unwrap();
     is_refused(api, &additional, "cancel_order", RIGHT).await;
@@ -112,7 +112,7 @@ async fn an_unknown_call_is_counted_and_noted_as_advice() {
 }
 
 #[tokio::test]
-async fn a_deferred_tool_that_is_only_named_passes_and_no_sibling_is_proposed() {
+async fn a_deferred_tool_known_by_name_passes_without_a_suggestion() {
     let api = Api::Messages;
     let announced = "<system-reminder>\nDeferred:\nmcp__big__tool_5\nmcp__big__tool_7\nsleep\n</system-reminder>";
     let loaded = json!({"name": "mcp__big__tool_5", "defer_loading": true, "input_schema": customer()});

@@ -239,7 +239,7 @@ fn returned(api: Api, request: &Value, answer: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_client_gets_its_calls_and_the_model_sees_all_when_the_client_returns() {
+async fn the_client_gets_its_calls_and_the_model_later_sees_all() {
     for api in APIS {
         for is_stream in [false, true] {
             let upstream = answering(api, vec![mixed(), vec![text("Rain, and two rooms.")]]).await;

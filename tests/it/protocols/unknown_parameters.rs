@@ -69,7 +69,7 @@ async fn right_calls_leave_byte_by_byte_after_one_request() {
 }
 
 #[tokio::test]
-async fn right_calls_of_chat_completions_leave_as_they_came_and_are_noted() {
+async fn right_chat_completions_calls_pass_unchanged_and_are_noted() {
     for arguments in RIGHT {
         let chunks = call_chunks(&[("call_1", "bash", arguments)]);
         let upstream = Server::replying(vec![one_call("bash", arguments), Reply::events(&chunks)]).await;
@@ -91,7 +91,7 @@ async fn right_calls_of_chat_completions_leave_as_they_came_and_are_noted() {
 }
 
 #[tokio::test]
-async fn misspelt_and_missing_parameters_and_closed_schemas_are_faults_as_before() {
+async fn misspelt_and_missing_parameters_are_faults_as_before() {
     let right = r#"{"command":"ls"}"#;
     let closed = {
         let mut schema = shell();
@@ -129,7 +129,7 @@ fn after(arguments: &str, result: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_parameter_that_the_tool_rejected_is_a_fault_if_its_value_fits_another_one() {
+async fn a_rejected_parameter_is_a_fault_if_its_value_fits_another() {
     let (odd, right) = (r#"{"command":"pwd","timeout_ms":5}"#, r#"{"command":"pwd","timeout":5}"#);
     let rejected = "Error: Unrecognized key(s) in object: 'timeout_ms'";
     let odd_then_right = || vec![one_call("bash", odd), one_call("bash", right)];

@@ -67,7 +67,7 @@ fn model(_: usize, request: &Received) -> Reply {
 
 #[requires(chromium, python_clients, node_clients)]
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_no_violation_where_bodies_are_recorded_and_calls_wait() {
+async fn axe_finds_no_violation_with_bodies_and_waiting_calls() {
     let upstream = Server::scripted(model).await;
     let api = Server::always(Reply::json(200, &json!({"rooms": ["blue"]}))).await;
     let rules = "execute:\n  rules:\n    - {methods: [GET], tools: [\"rooms/list*\"], permission: allow}\nrecord:\n  bodies: true\n";

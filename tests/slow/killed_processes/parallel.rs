@@ -90,7 +90,7 @@ async fn an_order_that_waited_for_its_turn_can_be_placed_after_a_kill() {
 
 #[requires(postgres)]
 #[tokio::test(flavor = "multi_thread")]
-async fn an_order_that_waited_for_its_turn_can_be_placed_at_another_replica() {
+async fn a_waiting_order_can_be_placed_at_another_replica() {
     let url = postgres::database();
     place(&[&url, &url], kills()).await;
 }

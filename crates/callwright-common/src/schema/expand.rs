@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn properties_behind_references_and_branches_are_found_once_each() {
+    fn properties_behind_references_and_branches_are_found_once() {
         let root = json!({
             "$ref": "#/$defs/a%20b~1c~0d", "properties": {"own": {}},
             "allOf": [{"properties": {"all": {}}}, {"$ref": "#/$defs/a b~1c~0d"}],

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_keyword_that_holds_schemas_is_known_with_the_values_that_they_judge() {
+    fn every_keyword_with_schemas_is_known_with_what_it_judges() {
         let schema = json!({
             "$ref": "#/x", "$defs": {"d": {}}, "definitions": {"d": {}}, "type": "object", "enum": [{}], "default": {},
             "allOf": [{}], "anyOf": [true], "oneOf": [{}], "not": {}, "if": {}, "then": {}, "else": {},

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn yaml_files_are_read_in_the_order_of_their_names_and_hidden_ones_are_not() {
+    fn yaml_files_are_read_in_name_order_without_hidden_ones() {
         let root = tempfile::tempdir().unwrap();
         for name in ["b.yml", "a.yaml", ".hidden.yaml", "notes.txt"] {
             fs::write(root.path().join(name), name.to_uppercase().get(..1).unwrap()).unwrap();

@@ -182,7 +182,7 @@ fn results_are_reported_to_the_user() {
 }
 
 #[test]
-fn a_booking_takes_its_ids_from_two_results_and_a_room_that_is_free() {
+fn a_booking_takes_ids_from_two_results_and_a_free_room() {
     let people = r#"{"people":[{"id":"p-17","name":"Ada Lovelace"}]}"#;
     let rooms = r#"{"rooms":[
         {"id":"r-1","booked":[{"start":"2026-06-02T10:30","end":"2026-06-02T12:00"}]},

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn an_indented_line_stays_indented_and_a_control_character_stays_silent() {
+    fn indentation_is_kept_and_control_characters_stay_silent() {
         assert_eq!(wrap("a\n  - b c\n\nd\u{1b}[2J", 5), ["a", "  - b", "  c", "", "d�[2J"]);
     }
 

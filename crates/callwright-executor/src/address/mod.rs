@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allowed_name_may_resolve_to_anything_and_its_address_alone_may_not() {
+    fn an_allowed_name_may_have_any_address_that_alone_is_refused() {
         let policy = AddressPolicy::new(AllowList::parse(&["rooms.internal".into()]).unwrap());
         let address: IpAddr = "10.0.0.7".parse().unwrap();
         assert_eq!(policy.check_resolved("Rooms.Internal.", vec![address]), Ok(vec![address]));

@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_of_every_range_are_inside_and_their_neighbours_outside() {
+    fn both_ends_of_every_range_are_inside_and_neighbours_outside() {
         let cases = [
             ("9.255.255.255", "10.0.0.0", "10.255.255.255", "11.0.0.0"),
             ("100.63.255.255", "100.64.0.0", "100.127.255.255", "100.128.0.0"),

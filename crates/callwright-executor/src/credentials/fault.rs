@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_403_about_authorization_is_recognised_by_its_text_or_header() {
+    fn a_403_about_authorization_is_recognised_by_text_or_header() {
         let answer = |body: &str, headers: &[(&str, &str)]| ApiAnswer {
             status: 403,
             headers: headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),

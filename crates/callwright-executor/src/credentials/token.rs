@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_token_response_is_reported_with_standard_codes_only() {
+    fn invalid_token_responses_report_standard_codes_only() {
         assert!(parse(401, r#"{"error":"invalid_client"}"#).unwrap_err().contains("401 with `invalid_client`"));
         let echoed = parse(400, r#"{"error":"bad secret canary","access_token":"canary"}"#).unwrap_err();
         assert_eq!(echoed, "answered with status 400");

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operators_endpoint_takes_precedence_and_a_relative_one_is_resolved_against_the_server() {
+    fn the_configured_endpoint_wins_and_a_relative_one_is_resolved() {
         let endpoint = |scheme, token_url: &str| {
             endpoint(&required(), &needed(scheme), &client(token_url)).map(String::from).map_err(|why| why.detail)
         };

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_written_by_their_type_unless_the_document_specifies_another() {
+    fn values_are_written_by_type_unless_the_document_differs() {
         let some = |text: &str| Some(text.to_owned());
         let cases = [
             (json!("a b"), None, None, "a b"),

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn slashes_are_kept_if_the_template_allows_them_and_make_no_empty_segment() {
+    fn allowed_slashes_are_kept_and_make_no_empty_segment() {
         let reserved = Binding { allow_reserved: true, ..binding("id") };
         let of = |value: &str| expand("/r/{id}", &[(&reserved, &json!(value))]).map(|path| path.path);
         let cases = [
@@ -226,7 +226,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn an_expanded_path_survives_the_url_parser_and_yields_the_value(value in any::<String>()) {
+        fn an_expanded_path_survives_the_url_parser_with_its_value(value in any::<String>()) {
             if let Ok(path) = expanded("/base/{id}/end", &json!(value)) {
                 let mut url = Url::parse("https://api.example/").unwrap();
                 url.set_path(&path);

@@ -69,7 +69,7 @@ async fn a_compressed_body_is_bounded_by_its_decompressed_size() {
 }
 
 #[tokio::test]
-async fn an_invalid_compressed_body_is_truncated_at_the_error_and_a_plain_one_is_read() {
+async fn an_invalid_compressed_body_is_cut_and_a_plain_one_is_read() {
     for (body, truncated) in [(&b"\x1f\x8b is no gzip"[..], true), (b"this is no gzip", false)] {
         let server = Server::http(move |_| {
             Response::builder().header("content-encoding", "gzip").body(Full::from(body)).unwrap()
@@ -108,7 +108,7 @@ async fn the_fields_of_a_head_are_kept_without_secrets_and_transport() {
 }
 
 #[tokio::test]
-async fn an_endless_body_ends_at_the_limit_and_a_dripping_one_at_the_deadline() {
+async fn an_endless_body_ends_at_the_limit_a_slow_one_at_the_deadline() {
     let server = Server::endless(b"HTTP/1.1 200 OK\r\n\r\n", &[b'x'; 4_096]).await;
     let settings = Settings { max_answer_bytes: 10_000, ..local() };
     let endless = answer(run(&executor(&settings), &get(&server.url()), &toolset(), json!({})).await);

@@ -100,7 +100,7 @@ async fn a_token_that_ends_is_replaced() {
 }
 
 #[tokio::test]
-async fn calls_at_the_same_time_wait_for_one_token_and_share_a_failure() {
+async fn simultaneous_calls_wait_for_one_token_and_share_a_failure() {
     let api = Server::plain().await;
     for (status, body, reaches_api) in
         [(200, r#"{"access_token":"shared-token"}"#, 20), (400, r#"{"error":"invalid_client"}"#, 0)]
@@ -122,7 +122,7 @@ async fn accepting(token: &'static str) -> Server {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_replaced_and_the_call_repeated_once_whatever_its_method_is() {
+async fn a_refused_token_is_replaced_and_any_call_is_repeated_once() {
     for method in [Method::GET, Method::POST] {
         let (tokens, api) = (token_server(3600).await, accepting("Bearer issued-token-1").await);
         let toolset = oauth(&tokens.url(), client(given("client-secret")));
@@ -217,7 +217,7 @@ async fn a_secret_in_a_file_is_read_for_every_call() {
 }
 
 #[tokio::test]
-async fn a_file_that_changed_while_the_old_secret_was_refused_is_read_again() {
+async fn a_file_that_changed_during_the_refusal_is_read_again() {
     let folder = tempfile::tempdir().unwrap();
     let (path, source) = in_file(&folder, "old-secret");
     let api = Server::http(move |request| {

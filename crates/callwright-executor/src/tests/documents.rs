@@ -67,7 +67,7 @@ async fn a_document_on_an_address_that_is_not_public_is_not_fetched() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reference_to_a_private_address_loses_its_operation_and_sends_nothing() {
+async fn a_reference_to_a_private_address_drops_its_operation_unsent() {
     let server = Server::plain().await;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("api.yaml");

@@ -112,7 +112,7 @@ fn keys(server: &Server) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_repeat_of_an_unknown_outcome_carries_the_key_of_the_first_request() {
+async fn a_repeat_of_an_unknown_outcome_has_the_first_requests_key() {
     let server = Server::http(|_| Response::builder().status(503).body("{}".into()).unwrap()).await;
     let intents = Arc::new(Remembered::default());
     let operation = keyed(&server.url());
@@ -168,7 +168,7 @@ async fn the_model_cannot_choose_the_key() {
 }
 
 #[tokio::test]
-async fn an_unknown_outcome_of_an_idempotent_method_is_retried_if_configured() {
+async fn unknown_outcomes_of_idempotent_methods_are_retried_if_set() {
     for (trusted, times) in [(true, 2), (false, 1)] {
         let server = Server::raw(|stream| async move { drop(stream) }).await;
         let settings = Settings { max_repeats: 0, repeat_put_and_delete: trusted, ..local() };

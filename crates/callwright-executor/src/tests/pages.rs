@@ -44,7 +44,7 @@ fn announces(page: &str) -> Option<NextPage> {
 }
 
 #[tokio::test]
-async fn by_itself_only_the_first_page_is_fetched_and_the_next_one_announced() {
+async fn only_the_first_page_is_fetched_and_the_next_is_announced() {
     for in_field in [true, false] {
         let server = listing(3, in_field).await;
         let first = pages(&server, 1).await;

@@ -23,7 +23,7 @@ fn get(server: &Server) -> Operation {
 }
 
 #[tokio::test]
-async fn a_redirect_on_the_same_server_is_followed_with_the_credential() {
+async fn a_redirect_on_the_same_server_keeps_the_credential() {
     for status in [301, 302, 303, 307, 308] {
         let server = redirecting(status, |_| "/end".into()).await;
         let toolset = guarded(SecurityScheme::Bearer, Some("tok"));
@@ -34,7 +34,7 @@ async fn a_redirect_on_the_same_server_is_followed_with_the_credential() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_server_is_refused_and_nothing_is_sent_there() {
+async fn a_redirect_to_another_server_is_refused_and_sends_nothing() {
     let other = Server::plain().await;
     let port = other.port();
     let targets = [
@@ -98,7 +98,7 @@ async fn order(server: &Server, method: &Method) -> Outcome {
 }
 
 #[tokio::test]
-async fn a_request_that_the_server_did_not_carry_out_is_repeated_where_it_belongs() {
+async fn a_request_that_was_not_carried_out_is_repeated_at_its_target() {
     for (status, method) in [307, 308].into_iter().flat_map(|status| CHANGING.map(|method| (status, method))) {
         let server = redirecting(status, |_| "/end".into()).await;
         let answer = answer(order(&server, &method).await);
@@ -127,7 +127,7 @@ async fn a_result_elsewhere_is_read() {
 }
 
 #[tokio::test]
-async fn what_was_carried_out_is_not_repeated_because_its_result_cannot_be_read() {
+async fn a_carried_out_request_with_an_unreadable_result_is_sent_once() {
     for status in [401, 429, 503] {
         let server = Server::http(move |request| {
             if request.method == Method::GET {
@@ -151,7 +151,7 @@ async fn what_was_carried_out_is_not_repeated_because_its_result_cannot_be_read(
 }
 
 #[tokio::test]
-async fn other_redirects_of_an_order_are_answers_that_report_no_success() {
+async fn other_redirects_of_an_order_report_no_success() {
     let other = Server::plain().await;
     let elsewhere = format!("http://127.0.0.1:{}/end", other.port());
     let cases = [(301, "/end"), (302, "/end"), (305, "/end"), (303, &elsewhere), (307, &elsewhere), (308, "http://[")];

@@ -197,7 +197,7 @@ fn scripted(turns: Vec<Vec<&'static str>>) -> (Executor, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_name_is_resolved_once_per_connection_and_the_checked_address_is_the_one_connected_to() {
+async fn a_name_is_resolved_once_and_its_checked_address_is_connected() {
     let server =
         Server::http(|_| http::Response::builder().header("connection", "close").body("{}".into()).unwrap()).await;
     let operation = operation(Method::GET, &format!("http://rebound.example:{}", server.port()), "/r", Vec::new());

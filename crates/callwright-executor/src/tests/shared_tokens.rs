@@ -60,7 +60,7 @@ async fn get(executor: &Executor, toolset: &Toolset, api: &Server) -> u16 {
 }
 
 #[tokio::test]
-async fn one_token_request_serves_several_processes_and_each_reads_once() {
+async fn one_token_request_serves_processes_that_each_read_once() {
     let (tokens, api, stored) = (token_server(3600).await, Server::plain().await, Arc::new(StoredTokens::default()));
     let toolset = oauth(&tokens.url(), client(given("client-secret")));
     get(&sharing(&stored), &toolset, &api).await;

@@ -366,7 +366,7 @@ fn plain_text() {
 }
 
 #[test]
-fn lists_and_paragraphs_that_begin_with_codes_and_no_mark_behind_them() {
+fn lists_and_paragraphs_may_begin_with_codes_without_a_mark() {
     let all = |begin: &str, end: &str| {
         each(|error| {
             let Error { code, message, description, cause, solution } = error;

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_with_documentation_endings_are_found_in_order_at_any_depth() {
+    fn documentation_files_are_found_in_order_at_any_depth() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["b.md", "a/c.HTML", "a/d/e.csv", "a/x.png", ".hidden/f.md", ".g.md"] {
             let path = folder.path().join(name);

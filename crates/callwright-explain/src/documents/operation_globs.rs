@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_that_belong_to_the_same_operations_share_their_names() {
+    fn sections_of_the_same_operations_share_their_names() {
         let named = [OperationNames { tool: "send", id: None, method: "POST", path: "/messages", tags: &[] }];
         let mut sections = [Section::default(), Section::default()];
         let (all, none) = (globs(&["*"]), globs(&[]));

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_is_formatted_with_its_code_first_and_without_useless_values() {
+    fn a_record_begins_with_its_code_and_omits_useless_values() {
         let record = record(&[
             ("log_level", "ERROR"),
             ("message", "Invalid number"),

@@ -89,12 +89,12 @@ mod tests {
     }
 
     #[test]
-    fn the_clients_own_schema_explains_the_parameter_that_the_message_names() {
+    fn the_clients_schema_explains_the_parameter_in_the_message() {
         assert_eq!(explained("other", "Error: invalid value for `date`"), ["date: Day of departure."]);
     }
 
     #[test]
-    fn documentation_that_is_tied_to_the_tools_name_explains_its_code() {
+    fn documentation_for_the_tools_name_explains_its_code() {
         let passage = "`E_SEAT`: the seat is taken; ask for another row.";
         assert_eq!(explained("book", r#"{"error":{"code":"E_SEAT"}}"#)[0], passage);
         assert!(!explained("other", r#"{"error":{"code":"E_SEAT"}}"#).contains(&passage.to_owned()));

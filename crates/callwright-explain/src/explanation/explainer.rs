@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn deferred_documentation_is_read_once_and_only_for_the_toolset_that_failed() {
+    async fn deferred_documentation_is_read_once_for_the_failed_toolset() {
         let read = Arc::new(AtomicUsize::new(0));
         let deferred = |toolset: &'static str| {
             let read = Arc::clone(&read);
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_code_fails_only_if_the_documentation_describes_an_error() {
+    fn a_bare_code_fails_only_if_documentation_describes_an_error() {
         let explainer = explainer();
         let failure =
             |body: &str| explainer.failure(&operation("route"), &answered(200, body), &[], &[]).now_or_never().unwrap();

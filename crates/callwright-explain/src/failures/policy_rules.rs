@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn each_condition_has_bodies_that_it_fits_and_bodies_that_it_does_not() {
+    fn each_condition_has_bodies_that_match_and_bodies_that_do_not() {
         let cases = [
             (r#"{"at":"/code","values":[7],"outcome":"failed"}"#, r#"{"code":"7"}"#, r#"{"code":8}"#),
             (r#"{"at":"/code","except":["10000"],"outcome":"failed"}"#, r#"{"code":20000}"#, r#"{"code":10000}"#),

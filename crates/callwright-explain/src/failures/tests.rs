@@ -53,7 +53,7 @@ fn no_negative_case_is_recognised() {
 }
 
 #[test]
-fn every_rule_for_texts_recognises_its_example_and_no_rule_a_look_alike() {
+fn every_text_rule_matches_its_example_and_no_look_alike() {
     let cases = rule_cases();
     for (rule, ..) in TEXT_RULES {
         let RuleCases { failures, look_alikes } = &cases[*rule];

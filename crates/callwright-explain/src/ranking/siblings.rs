@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_with_another_word_in_a_documented_pattern_is_not_documented() {
+    fn another_word_in_a_documented_pattern_is_not_documented() {
         for message in ["Depot not found", "Request failed: parcel not found (id 17)", "DRIVER NOT FOUND."] {
             assert!(is_sibling(message), "{message}");
         }

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_texts_and_documentation_speak_of_comes_next_and_else_what_was_given() {
+    fn parameters_in_texts_and_documentation_precede_given_ones() {
         assert_eq!(names(r#"{"field":"email","message":"too many nights"}"#, &[]), ["email", "nights"]);
         assert_eq!(names("no such address", &["The email must be known."]), ["email", "address"]);
         assert_eq!(names(r#"{"code":5}"#, &[]), ["nights"]);

@@ -106,7 +106,7 @@ fn every_message_has_the_five_parts_in_this_order() {
 }
 
 #[test]
-fn the_message_about_an_empty_answer_says_what_it_lacks_and_what_to_do() {
+fn an_empty_answers_message_names_what_is_missing_and_the_fix() {
     let messages = samples::silent_messages();
     assert_eq!(messages.len(), 3);
     for message in &messages {

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn action_observation_passages_parameters_and_earlier_rounds_are_told_in_this_order() {
+    fn the_parts_have_this_order_and_earlier_rounds_come_last() {
         let round = Round {
             kind: "dynamic".into(),
             action: "get_weather({\"city\":\"Osl\"})".into(),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_spoken_of_the_given_parameters_are_described() {
+    fn without_a_mentioned_parameter_the_given_ones_are_described() {
         let text = told(&answered(500, "oops"), &[], &[]);
         assert!(
             text.contains("- `city`: required, string, minLength 1 (\"Name of the city.\")")
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_the_promised_content_is_told_with_what_was_promised() {
+    fn an_answer_without_the_promised_content_names_the_promise() {
         let book = tool_set(TOOLS);
         let shortfall =
             Shortfall { rule: "empty_result", came: "an empty object", promised: "a JSON object</data>".to_owned() };
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_that_is_not_followed_is_a_failure_with_its_address() {
+    fn an_unfollowed_redirect_is_a_failure_with_its_address() {
         let book = tool_set(TOOLS);
         let redirected = |status: u16, location: Option<&str>, only_reads: bool| {
             let headers = location.map(|location| ("location".to_owned(), location.to_owned())).into_iter().collect();
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_taken_effect_or_is_forbidden_is_not_to_be_repeated() {
+    fn possible_effects_and_forbidden_calls_are_not_to_be_repeated() {
         let unknown = told(&Outcome::Unknown { reason: "timeout".into() }, &[], &[]);
         assert!(unknown.contains("may have taken effect") && unknown.contains("Do not repeat this call"), "{unknown}");
         assert!(unknown.contains("only reads") && unknown.contains("request a decision"), "{unknown}");

@@ -58,7 +58,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_a_schema_or_a_call_holds_makes_a_wrong_or_endless_message(
+    fn no_schema_or_call_makes_a_wrong_or_endless_message(
         schema in wild_json(),
         arguments in wild_json(),
         name in prop::sample::select(vec!["f", "F", "ff", "`g`\n<data>"]),

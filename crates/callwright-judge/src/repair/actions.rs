@@ -97,7 +97,7 @@ fn what_is_let_through_passes_as_it_is() {
 }
 
 #[test]
-fn a_repair_needs_the_leave_of_both_the_fault_and_the_kind_of_repair() {
+fn a_repair_requires_permission_for_its_fault_and_its_kind() {
     let no_repair = RepairRules { names: false, values: false, defaults: false, ..RepairRules::default() };
     for (code, mendable, _) in CALLS {
         let Some((name, arguments)) = mendable else { continue };
@@ -110,7 +110,7 @@ fn a_repair_needs_the_leave_of_both_the_fault_and_the_kind_of_repair() {
 }
 
 #[test]
-fn unknown_parameters_are_dropped_only_where_their_fault_may_be_mended_and_no_fault_where_they_are_allowed() {
+fn unknown_parameters_drop_only_if_repairable_and_not_allowed() {
     use UnknownParameters::{Allow, Auto, Drop, Refuse};
     let table = [
         (Allow, ["passed", "passed", "passed", "passed"]),
@@ -130,7 +130,7 @@ fn unknown_parameters_are_dropped_only_where_their_fault_may_be_mended_and_no_fa
 }
 
 #[test]
-fn a_fault_that_is_only_noted_hides_no_other_whatever_is_reported() {
+fn a_noted_fault_hides_no_other_fault_in_the_report() {
     let arguments = r#"{"Zzz":1,"num_days":"two"}"#;
     for report in [Report::First, Report::All] {
         let faults = refusing()
@@ -146,7 +146,7 @@ fn a_fault_that_is_only_noted_hides_no_other_whatever_is_reported() {
 }
 
 #[test]
-fn a_missing_parameter_is_a_fault_of_its_own_where_wrong_names_are_let_through() {
+fn a_missing_parameter_is_its_own_fault_if_wrong_names_pass() {
     let faults = refusing().faults.with(FaultCode::ParameterLiteral, Action::Advise);
     let rules = ScanRules { faults, ..refusing() };
     let (fate, codes) = fate(&rules, &RepairRules::default(), "get_weather", r#"{"City":"Oslo"}"#);

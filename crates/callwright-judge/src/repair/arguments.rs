@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_encoded_once_too_often_are_unwrapped_with_their_bytes() {
+    fn doubly_encoded_arguments_are_unwrapped_with_their_bytes() {
         assert_eq!(read("get_weather", r#""{ \"city\": \"Oslo\" }""#), r#"{ "city": "Oslo" }"#);
         let twice = serde_json::to_string(&serde_json::to_string(r#"{"city":"Oslo"}"#).unwrap()).unwrap();
         assert_eq!(read("get_weather", &twice), r#"{"city":"Oslo"}"#);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn null_as_text_is_null_where_the_schema_has_it_and_never_an_item() {
+    fn text_null_becomes_null_where_the_schema_has_it_but_no_item() {
         let tools = r#"[{"name":"f","parameters":{"type":"object","properties":{
             "n":{"type":["integer","null"]},"l":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"null"}]},
             "o":{"anyOf":[{"type":"object"},{"type":"null"}]},"e":{"anyOf":[{"enum":["x","y"]},{"type":"null"}]},

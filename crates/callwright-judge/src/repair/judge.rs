@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_parameter_of_arguments_that_are_no_json_is_a_fault() {
+    fn an_unknown_parameter_of_arguments_without_json_is_a_fault() {
         let book = tool_set(TOOLS);
         let judged = |text| {
             let (scan, repair) = (ScanRules::default(), RepairRules::default());

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_means_nothing_is_dropped_and_only_where_policy_says_so() {
+    fn only_meaningless_members_are_dropped_where_policy_allows() {
         let drop = ScanRules { unknown_parameters: UnknownParameters::Drop, ..ScanRules::default() };
         let text = r#"{"city":"Oslo","verbose":true,"numdayz":2,"order_id":1}"#;
         let repaired = repair_under(&drop, TOOLS, &call("get_weather", text));

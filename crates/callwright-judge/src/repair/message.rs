@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn several_objects_in_one_call_are_as_many_calls_if_each_is_right() {
+    fn several_valid_objects_in_one_call_become_as_many_calls() {
         let three = r#"{"city": "Oslo"}{"city": "Bergen"}
             {"city": "Bod\u00f8", "num_days": "2"}"#;
         let message = judged(&[call("get_weather", three), call("ping", "{}")]);

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_object_gets_its_members_with_those_that_it_does_not_name() {
+    fn an_open_object_gets_named_and_unnamed_members() {
         let tools = r#"[{"name":"file_ticket","parameters":{"type":"object","properties":{"project":{"type":"string"},
             "fields":{"type":"object","properties":{"summary":{"type":"string"},"owner":{"type":"string"}},
                 "required":["summary"],"additionalProperties":true}},"required":["fields"]}}]"#;

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn debris_and_namespaces_are_taken_off_where_one_offered_name_remains() {
+    fn debris_and_namespaces_are_removed_where_one_name_remains() {
         let tools = r#"[{"name": "mcp__files__read"}, {"name": "mcp__web__fetch"}, {"name": "mcp__disk__fetch"}, {"name": "ping"}]"#;
         for (name, meant) in [
             ("ping<|channel|>commentary", "ping"),

@@ -107,7 +107,7 @@ mod tests {
     use callwright_types::RepairKind;
 
     #[test]
-    fn a_missing_parameter_with_a_default_is_filled_and_one_without_is_not() {
+    fn only_a_missing_parameter_with_a_default_is_filled() {
         let (text, kinds) = repaired(TOOLS, "orders.cancel", r#"{"order_id":7}"#);
         assert_eq!(
             (text.as_str(), kinds.as_slice()),

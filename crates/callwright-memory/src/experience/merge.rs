@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn merging_keeps_the_wording_with_more_evidence_and_the_older_id() {
+    fn merging_keeps_the_better_proven_wording_and_the_older_id() {
         let older = lesson(KEY, VALUE, event("a", 1));
         let mut newer = Lesson { value: "better".to_owned(), ..lesson(KEY, VALUE, event("b", 2)) };
         newer.evidence.push(event("a", 1));

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn notes_with_values_of_the_case_or_without_verification_are_rejected() {
+    async fn notes_with_case_values_or_without_verification_are_rejected() {
         let (lesson, case) = reflected_case();
         let answer = r#"{"key": "day", "value": "Tomorrow is no date for `book`."}"#;
         assert_eq!(note_taker(&[answer]).0.reflect(&lesson, &case).await, Ok(None));

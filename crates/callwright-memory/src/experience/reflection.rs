@@ -313,7 +313,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn accepted_notes_contain_no_canary_of_arguments_or_client_tools(
+        fn accepted_notes_have_no_canary_of_arguments_or_client_tools(
             canary in canary(),
             source in 0_usize..8,
             form in 0_usize..7,

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn rewordings_with_the_same_names_are_accepted_and_keep_the_composed_key() {
+    fn rewordings_with_the_same_names_keep_the_composed_key() {
         let wording = accepted("hotel meals", "Give `board` of `book_room` as `\"half\"` for half board.").unwrap();
         assert_eq!(wording.key, "hotel meals, book_room, board, value not allowed");
     }

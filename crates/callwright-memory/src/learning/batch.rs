@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workflow_is_learned_when_its_results_have_arrived_by_any_learner() {
+    fn any_learner_learns_a_workflow_once_its_results_have_arrived() {
         let waits = turn("t1", |memory| memory.workflow = booking(Backing::Awaits(vec!["1".to_owned()])));
         let learned_after = |failed| {
             let returned = Returned { call: "1".to_owned(), tool: "book".to_owned(), failed };
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refuted_turn_is_no_evidence_and_memory_without_other_evidence_is_retired() {
+    fn a_refuted_turn_is_no_evidence_and_retires_unproven_memory() {
         let (lesson, turn) = (learned_once(), turn("t1", |_| {}));
         let wrong = row("t1", "key:a", FeedbackVerdict::Wrong);
         let retired = run(&memory_of([lesson.clone()]), |batch, progress| batch.verdict(progress, &wrong, &turn));

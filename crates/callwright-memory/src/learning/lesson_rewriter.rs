@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lesson_of_a_group_is_abstracted_from_its_case_and_its_test_begins_again() {
+    async fn a_group_lesson_is_abstracted_and_its_test_begins_again() {
         for text in habits(&answer(NOTE)) {
             let (lesson, prompts) = run(turn(), lesson(&turn()), &text).await;
             assert_eq!((lesson.author, lesson.value.as_str()), (Author::Model, NOTE), "{text}");

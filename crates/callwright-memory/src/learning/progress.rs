@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_draft_is_verified_when_all_its_results_have_arrived_in_its_session() {
+    fn a_draft_is_verified_once_its_session_has_all_its_results() {
         let mut progress = waiting_for(&[draft(&["1", "2"]), draft(&["3"])], &Settings::default());
         let (own, three) = (("jill", "s"), [back("3", false)]);
         assert!(verified(&mut progress, "a", ("jill", "other"), &three).is_empty());
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_drafts_are_bounded_in_number_and_time_and_end_with_a_verdict() {
+    fn waiting_drafts_are_bounded_and_end_with_a_verdict() {
         let settings = Settings { max_waiting: 2, waiting_hours: 1, ..Settings::default() };
         let progress = waiting_for(&[draft(&["1"]), draft(&["2"]), draft(&["3"])], &settings);
         let all = [back("1", false), back("2", false), back("3", false)];

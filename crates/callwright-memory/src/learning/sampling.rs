@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn an_expectation_that_names_tools_makes_a_sample_of_the_last_request() {
+    fn an_expectation_with_tools_makes_the_last_request_a_sample() {
         let made = made(request_for("pay my bill"), json!({"tools": ["pay", "pay", "find"], "answer": "x"})).unwrap();
         assert_eq!((made.id.as_str(), made.query.as_str(), made.scope.as_str()), ("sam_t1", "pay my bill", "key:a"));
         assert_eq!(made.tools, ["pay", "find"]);
     }
 
     #[test]
-    fn an_operator_s_feedback_takes_precedence_and_each_source_revokes_its_own() {
+    fn operator_feedback_precedes_and_each_source_revokes_its_own() {
         use EvidenceKind::{Feedback, Operator};
         let expectation_of = |kind, tool: &str| expectation(kind, request_for("pay my bill"), json!({"tools": [tool]}));
         let none = |kind| expectation(kind, request_for("pay my bill"), json!({}));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corrected_call_of_a_wrong_tool_is_a_sample_unless_feedback_differs() {
+    fn a_corrected_wrong_tool_is_a_sample_unless_feedback_differs() {
         let call = |id: &str, name: &str| Call { id: id.to_owned(), name: name.to_owned(), arguments: "{}".to_owned() };
         let attempt = |call: Call, codes: &[FaultCode]| {
             let diagnoses = codes.iter().map(|code| Diagnosis {

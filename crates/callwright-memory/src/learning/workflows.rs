@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_counted_once_by_the_outcome_of_the_procedure_s_calls() {
+    fn turns_count_once_by_the_outcome_of_the_procedures_calls() {
         let (mut workflows, id) = workflows();
         count(&mut workflows, 1, &turn(found(&id, false), &[200]));
         count(&mut workflows, 1, &turn(found(&id, false), &[200]));

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn procedures_without_a_supplied_input_or_with_too_many_steps_are_not_composed() {
+    fn missing_inputs_or_too_many_steps_prevent_composition() {
         let (supplier, consumer) = (supplier(), consumer());
         assert_eq!(supplied_input(&supplier, &consumer, &fields(&["/total", "/weather"])), None);
         assert_eq!(supplied_input(&consumer, &consumer, &fields(&["/trip_id"])), None);

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn one_more_argument_is_a_near_duplicate_and_other_sources_are_not() {
+    fn one_more_argument_is_a_near_duplicate_another_source_is_not() {
         let existing = [new(merged(&[], &EDGES, "t1", "a"))];
         let extended = [EDGES.as_slice(), &[("book_room", "guests", "?")]].concat();
         assert!(matches!(merged(&existing, &extended, "t2", "a"), LearnOutcome::Confirmed(_)));

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn better_record_decides_between_procedures_with_the_same_result() {
+    fn the_better_record_decides_between_equal_results() {
         let mut other = Procedure::clone(&procedure("a", "Books a meeting room", &LISTING));
         // Ids are in chronological order.
         other.id = format!("pro_{}", "f".repeat(32));
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn minimal_inputs_are_preferred_and_incomparable_inputs_are_ambiguous() {
+    fn minimal_inputs_win_and_incomparable_inputs_are_ambiguous() {
         let by_name = procedure_with(&[("find_person", "name", "?")], 1, (0, 0));
         let by_both = procedure_with(&[("find_person", "name", "?"), ("find_person", "floor", "?")], 9, (9, 9));
         let by_mail = procedure_with(&[("find_mail", "mail", "?")], 9, (9, 9));

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn references_without_a_literal_target_resolve_to_the_intended_one() {
+    fn references_without_a_literal_target_find_the_intended_one() {
         let root = json!({
             "openapi": "3.0.3",
             "components": {"schemas": {"$ref": "#/x-schemas"}},

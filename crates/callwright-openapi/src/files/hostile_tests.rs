@@ -129,7 +129,7 @@ fn a_folder_is_no_file() {
 }
 
 #[test]
-fn a_file_that_is_larger_than_the_document_may_be_is_not_read_whole() {
+fn a_file_above_the_document_limit_is_not_read_whole() {
     let folder = folder(&[]);
     // A sparse file, which needs no disk space.
     fs::File::create(folder.path().join("api/vast.yaml")).unwrap().set_len(1 << 40).unwrap();

@@ -306,7 +306,7 @@ impl Fetch for Remote {
 }
 
 #[test]
-fn remote_documents_refer_to_remote_files_only_and_only_if_that_is_allowed() {
+fn remote_documents_refer_to_remote_files_only_if_allowed() {
     let secret = folder(&[("secret.yaml", "a: {get: {description: canary}}\n")]);
     let local = Url::from_file_path(secret.path().join("secret.yaml")).unwrap();
     let main = format!(
@@ -342,7 +342,7 @@ fn remote_documents_refer_to_remote_files_only_and_only_if_that_is_allowed() {
 }
 
 #[test]
-fn a_local_document_may_refer_to_remote_files_where_that_is_allowed() {
+fn a_local_document_may_refer_to_remote_files_if_allowed() {
     let folder = folder(&[("api.yaml", "openapi: 3.0.0\npaths:\n  /a: {$ref: 'https://example.com/a.yaml'}\n")]);
     let remote =
         Remote { files: HashMap::from([("https://example.com/a.yaml", "get: {}\n".to_owned())]), ..Remote::default() };

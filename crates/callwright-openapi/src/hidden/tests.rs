@@ -105,7 +105,7 @@ fn a_security_scheme_covers_the_parameter_of_its_name() {
 }
 
 #[test]
-fn a_listed_key_without_a_scheme_can_be_configured_under_its_name() {
+fn a_listed_key_without_a_scheme_is_configured_by_name() {
     let toolset = toolset(document("get", json!([required("api_key", "query"), text("q", "query")])));
     assert_eq!(offered(&toolset.operations[0]), ["q"]);
     let scheme = SecurityScheme::ApiKey { location: Location::Query, name: "api_key".to_owned() };

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn json_members_have_the_line_of_their_key_and_items_the_line_of_their_start() {
+    fn json_members_have_their_keys_line_and_items_their_start_line() {
         let text =
             "{\n \"a/b\": {\"x\":\n1},\n \"list\": [1, \"}\",\n  {\"k\\\"\\u0041\":\n [true]}],\n \"last\": null\n}";
         for (pointer, expected) in [

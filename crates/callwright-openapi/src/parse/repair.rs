@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn tabs_that_indent_and_characters_that_yaml_does_not_allow_become_spaces() {
+    fn tabs_and_characters_that_yaml_forbids_become_spaces() {
         assert_eq!(with_spaces_for_tabs("a:\n\tb:\t1\n \t c: \t2", 2).unwrap(), "a:\n  b:\t1\n    c: \t2");
         assert_eq!(with_spaces_for_tabs("a:\t1\n", 2), None);
         assert_eq!(without_controls("a\u{0}b\u{b}\tc\r\n").unwrap(), "a b \tc\r\n");

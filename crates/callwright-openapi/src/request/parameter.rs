@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn query_strings_that_cannot_be_taken_apart_skip_their_operation() {
+    fn query_strings_that_cannot_be_split_skip_their_operation() {
         let json =
             json!({"name": "q", "in": "querystring", "content": {"application/json": {"schema": {"type": "object"}}}});
         for (parameter, words) in [

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn names_come_from_the_xml_object_then_the_component_then_the_title() {
+    fn names_come_from_the_xml_object_then_component_then_title() {
         let schemas =
             json!({"Pet": {"title": "A", "xml": {"name": "animal"}}, "a b": {"title": "B"}, "1": {"title": "c d"}});
         for (name, root) in [("Pet", "animal"), ("a b", "root"), ("1", "root")] {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_and_alternatives_add_their_members_and_the_nearest_name_holds() {
+    fn parts_and_alternatives_add_members_and_the_nearest_name_wins() {
         let schemas = json!({"Base": {"xml": {"name": "base", "namespace": "urn:b"}, "properties": {"id": {"xml": {"name": "far"}}}}});
         let schema = json!({
             "xml": {"name": "near"}, "properties": {"id": {"xml": {"name": "ID"}}},

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_of_the_query_has_no_empty_text_unless_the_document_lists_it() {
+    fn a_query_parameter_has_no_empty_text_unless_it_is_listed() {
         for (schema, expected) in [
             (json!({"type": "string"}), json!({"type": "string", "minLength": 1})),
             (json!({"type": "string", "minLength": 3}), json!({"type": "string", "minLength": 3})),

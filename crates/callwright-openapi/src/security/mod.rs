@@ -149,7 +149,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn schemes_and_requirements_are_parsed_and_unsatisfiable_ones_are_reported() {
+    fn requirements_are_parsed_and_unsatisfiable_ones_are_reported() {
         let root = json!({
             "openapi": "3.0.0",
             "security": [{"key": []}],

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_without_scheme_and_a_variable_without_default_are_understood() {
+    fn hosts_without_scheme_and_variables_without_default_work() {
         let variables = json!({"region": {"enum": ["us", "eu"]}});
         let root = json!({
             "openapi": "3.0.0", "item": {"get": {}},
@@ -461,7 +461,7 @@ mod choice_tests {
     type Case = (&'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
 
     #[test]
-    fn settings_without_effect_are_errors_that_list_the_alternatives() {
+    fn settings_without_effect_are_errors_with_the_alternatives() {
         let cases: [Case; 4] = [
             ("", &[("zone", "a")], &["server_variables.zone", "`base`, `region`, `tenant`"]),
             ("", &[("region", "asia")], &["server_variables.region", "`asia`", "`us`, `eu`"]),

@@ -319,7 +319,7 @@ fn documentation_texts_have_positions() {
 }
 
 #[test]
-fn a_property_with_required_true_is_required_and_may_allow_an_empty_value() {
+fn required_true_and_an_allowed_empty_value_are_understood() {
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string", "required": true}, "b": {"required": false}}});
     let body = json!({"name": "b", "in": "body", "schema": {"type": "array", "items": schema}});

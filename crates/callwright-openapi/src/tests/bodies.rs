@@ -136,7 +136,7 @@ fn members_with_invalid_names_are_renamed_with_a_remark() {
 }
 
 #[test]
-fn a_list_that_a_form_requires_has_an_item_for_an_empty_one_would_not_be_sent() {
+fn a_required_list_of_a_form_has_an_item_as_empty_is_not_sent() {
     let list = json!({"type": "array", "items": {"type": "string"}});
     let schema = json!({"type": "object", "required": ["to"], "properties": {"to": list, "cc": list}});
     let least = |media_type: &str| {

@@ -32,7 +32,7 @@ fn a_safe_operation_loses_only_its_invalid_parameter() {
 }
 
 #[test]
-fn a_broken_reference_named_like_a_template_expression_is_a_string() {
+fn a_broken_reference_like_a_template_expression_is_a_string() {
     let (operation, _) = only("/x/{id}", "delete", json!({"parameters": [{"$ref": "#/components/parameters/id"}]}));
     assert_eq!(properties(&operation)["id"], json!({"type": "string", "minLength": 1}));
 }
@@ -81,7 +81,7 @@ fn a_request_body_in_swagger_2_is_read_as_in_openapi_3() {
 }
 
 #[test]
-fn template_expressions_and_parameters_with_different_spelling_are_matched() {
+fn template_expressions_match_differently_spelt_parameters() {
     let integer = |name: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "integer"}});
     for (path, names, read, slot) in [
         ("/pets/{pet_id}", vec!["petId"], "/pets/{pet_id}", "pet_id"),
@@ -162,7 +162,7 @@ fn a_closed_object_whose_properties_cannot_be_read_is_open() {
 }
 
 #[test]
-fn alternatives_without_their_discriminator_accept_the_same_values() {
+fn alternatives_accept_the_same_values_without_discriminator() {
     // One alternative cannot be resolved and accepts any value. `oneOf` would then reject every pet.
     let one_of = json!({"oneOf": [{"$ref": "#/components/schemas/Pet"}, {"$ref": "#/components/schemas/None"}]});
     let not = json!({"not": {"$ref": "#/components/schemas/None"}});

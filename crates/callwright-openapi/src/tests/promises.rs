@@ -30,7 +30,7 @@ fn object(required: &[&str]) -> PromisedShape {
 }
 
 #[test]
-fn required_members_include_references_and_parts_without_write_only_ones() {
+fn required_members_of_all_parts_exclude_write_only_ones() {
     let room = json!({"$ref": "#/components/schemas/Room"});
     let plain = |shape| Some(PromisedValue { nullable: false, shape });
     assert_eq!(promised(room.clone()), plain(object(&["id"])));

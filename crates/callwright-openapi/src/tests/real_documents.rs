@@ -151,7 +151,7 @@ const NEVER_OFFERED: [&str; 14] = [
 
 #[requires("data/specs/specs.index.jsonl")]
 #[test]
-fn tools_of_drawn_documents_have_no_credentials_and_no_single_values() {
+fn tools_of_drawn_documents_have_no_credential_or_single_value() {
     let folder = folder();
     let index = std::fs::read_to_string(folder.join("specs.index.jsonl")).unwrap();
     let mut files: Vec<String> = index.lines().map(|line| serde_json::from_str::<Entry>(line).unwrap().file).collect();

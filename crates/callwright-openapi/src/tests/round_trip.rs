@@ -109,7 +109,7 @@ fn arguments_are_mapped_to_their_original_locations() {
 }
 
 #[test]
-fn a_required_body_is_sent_even_when_it_is_empty_and_an_optional_one_is_not() {
+fn an_empty_required_body_is_sent_and_an_optional_one_is_not() {
     let schema = json!({"properties": {"a": {}}});
     for (required, expected) in [(true, Some(json!({}))), (false, None)] {
         let operation = operation(json!({"requestBody": json_body(schema.clone(), required)}), json!({}));

@@ -18,7 +18,7 @@ fn a_recursive_schema_is_kept_by_a_definition() {
 }
 
 #[test]
-fn mutually_recursive_schemas_with_the_same_name_get_distinct_definitions() {
+fn recursive_schemas_of_one_name_get_distinct_definitions() {
     let schemas = json!({
         "A": {"properties": {"b": {"$ref": "#/components/schemas/more/A"}}},
         "more": {"A": {"type": "object", "properties": {"a": {"$ref": "#/components/schemas/A"}, "n": {"type": "integer"}}}}
@@ -65,7 +65,7 @@ fn read_only_properties_are_not_offered() {
 }
 
 #[test]
-fn a_property_marked_read_only_once_is_not_offered_unless_another_description_marks_it_writable() {
+fn a_read_only_property_is_hidden_unless_writable_elsewhere() {
     let large: Map<String, Value> = (0..20).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
     let schemas = json!({"Large": {"type": "object", "properties": large}});
     let body = |flag: bool| {
@@ -108,7 +108,7 @@ fn a_required_property_without_a_schema_is_an_argument() {
 }
 
 #[test]
-fn a_value_in_the_path_is_never_empty_and_keeps_what_a_body_would_hide() {
+fn a_path_value_is_never_empty_and_keeps_what_a_body_would_hide() {
     let version = json!({"type": "object", "properties": {"major": {"type": "integer", "readOnly": true}}});
     let parameters = json!([
         {"name": "v", "in": "path", "schema": {"$ref": "#/components/schemas/Version"}},
@@ -162,7 +162,7 @@ fn body_within(limits: DocumentLimits, schema: &Value, schemas: &Value) -> super
 }
 
 #[test]
-fn a_schema_that_is_too_large_loses_descriptions_first_and_then_levels() {
+fn an_oversized_schema_loses_descriptions_first_and_then_levels() {
     let mut schema = json!({"type": "string", "description": "leaf"});
     for level in 0..6 {
         schema =
@@ -223,7 +223,7 @@ fn a_chain_of_definitions_ends_at_the_depth_limit() {
 }
 
 #[test]
-fn a_discriminator_holds_each_branch_to_the_names_that_its_mapping_gives_it() {
+fn a_discriminator_holds_branches_to_the_names_of_its_mapping() {
     let large: Map<String, Value> = (0..20).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
     let mut cat = large;
     cat.insert("kind".to_owned(), json!({"type": "string", "description": "What it is."}));
@@ -279,7 +279,7 @@ fn a_base_schema_gives_the_names_of_its_kinds_as_examples() {
 }
 
 #[test]
-fn examples_of_parameters_and_bodies_are_kept_where_models_read_them() {
+fn parameter_and_body_examples_stay_where_models_read_them() {
     let toolset = super::toolset(json!({
         "paths": {"/x": {"post": {
             "parameters": [

@@ -122,7 +122,7 @@ fn names(catalog: &Catalog) -> Vec<&str> {
 }
 
 #[test]
-fn every_document_of_a_folder_is_a_toolset_and_fragments_are_not() {
+fn every_document_of_a_folder_is_a_toolset_fragments_are_not() {
     let folder = folder_of(&[
         ("specs/pets.yaml", PETS),
         ("specs/deep/er/zoo.json", r#"{"swagger": "2.0", "paths": {"/z": {"get": {}}}}"#),
@@ -181,7 +181,7 @@ fn documents_of_a_folder_come_change_and_go() {
 }
 
 #[test]
-fn a_folder_s_credentials_go_to_the_documents_that_have_their_scheme() {
+fn folder_credentials_go_to_documents_that_have_their_scheme() {
     let keyed = "swagger: '2.0'\npaths: {}\nsecurityDefinitions: {key: {type: apiKey, in: header, name: x-key}}\n";
     let folder = folder_of(&[("specs/keyed.yaml", keyed), ("specs/pets.yaml", PETS)]);
     let load = |scheme: &str| {

@@ -41,7 +41,7 @@ fn reference() -> Value {
 }
 
 #[test]
-fn properties_of_all_variants_are_offered_and_judged_by_the_variant() {
+fn all_variants_properties_are_offered_and_judged_by_variant() {
     let schema = schema_of_body(reference(), shapes(mapped()));
     let names: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["kind", "label", "radius", "unit", "width"]);
@@ -94,7 +94,7 @@ fn a_single_variant_is_selected_by_the_model_too() {
 }
 
 #[test]
-fn without_a_mapping_names_are_those_of_enumerations_extensions_and_schemas() {
+fn names_without_a_mapping_come_from_enumerations_and_schemas() {
     let mut schemas = shapes(json!({"discriminator": {"propertyName": "kind"}}));
     schemas["Box"]["x-ms-discriminator-value"] = json!("#Box");
     schemas["Line"] = json!({"allOf": [reference(), {"properties": {"kind": {"enum": ["line", "ray"]}, "to": {}}}]});
@@ -106,7 +106,7 @@ fn without_a_mapping_names_are_those_of_enumerations_extensions_and_schemas() {
 }
 
 #[test]
-fn names_that_the_document_writes_differently_are_matched_or_not_judged() {
+fn differently_written_names_are_matched_or_not_judged() {
     let with_kind = |kind: Value| {
         let mut schemas = shapes(json!({"discriminator": {"propertyName": "kind"}}));
         schemas["Shape"]["properties"]["kind"] = kind;
@@ -133,7 +133,7 @@ fn a_closed_variant_has_no_members_of_others() {
 }
 
 #[test]
-fn variants_within_lists_are_judged_and_their_own_use_is_not_polymorphic() {
+fn variants_are_judged_in_lists_and_where_used_directly() {
     let mut schemas = shapes(mapped());
     schemas["Group"] = child("Shape", json!({"parts": {"type": "array", "items": reference()}}));
     schemas["Shape"]["discriminator"]["mapping"]["group"] = json!("#/components/schemas/Group");

@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn summary_and_description_are_joined_unless_one_repeats_the_other() {
+    fn summary_and_description_are_joined_unless_one_repeats() {
         let cases = [
             (json!({"summary": "List pets.", "description": "list pets of a shop"}), "list pets of a shop"),
             (json!({"summary": "List", "description": "All of them."}), "List\n\nAll of them."),

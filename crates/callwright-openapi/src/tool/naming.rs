@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_shortened_and_gets_a_hash_even_without_a_conflict() {
+    fn a_shortened_name_gets_a_hash_even_without_a_conflict() {
         let long = "a".repeat(65);
         let name = tool_names(&[source(Some(&long), "get", "/a")]).remove(0);
         assert_eq!(name.len(), MAX_NAME);
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_provider_would_refuse_are_changed_and_stay_distinct() {
+    fn names_that_providers_refuse_are_changed_and_stay_distinct() {
         let long = "x".repeat(70);
         let longer = "x".repeat(71);
         let names =

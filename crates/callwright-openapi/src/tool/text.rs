@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_shortened_after_sentences_or_words_within_the_limit() {
+    fn texts_are_cut_after_sentences_or_words_within_the_limit() {
         assert_eq!(shorten(" short ", 10), "short");
         assert_eq!(shorten("One sentence. Another one", 20), "One sentence.…");
         assert_eq!(shorten("some words without end", 15), "some words…");

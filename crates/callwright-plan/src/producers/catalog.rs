@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_supply_one_another_s_arguments_and_a_reload_keeps_unchanged_segments() {
+    fn operations_supply_arguments_and_reloads_keep_equal_segments() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         fs::write(file("users.json"), document(users())).unwrap();

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn of_thousands_of_tools_only_toolsets_with_an_offered_one_are_scored() {
+    fn only_toolsets_with_an_offered_tool_are_scored() {
         let many: Vec<String> = (0..MAX_SCORED_TOOLS).map(|at| format!("find_item_{at}")).collect();
         let few = ["find_room", "book_room"].map(str::to_owned);
         let producers = Producers::new([segment(&many), segment(&few)]);

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_with_rare_words_get_the_scores_of_a_complete_comparison() {
+    fn tools_with_rare_words_score_as_in_a_complete_comparison() {
         let segment = segment();
         for text in ["verbbc thingeg of the record", "verbd the thingc, then verbe the thingc", "thingfa record"] {
             let request = Request::parse(text);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_too_many_tools_select_a_limited_number_beside_the_offered_ones() {
+    fn common_words_select_few_tools_beside_the_offered_ones() {
         let segment = segment();
         let request = Request::parse("record");
         let scores = SegmentScores::new(&segment, &request, &Arc::default(), Some(limits(&[2_900, 2_999])));

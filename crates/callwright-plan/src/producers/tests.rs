@@ -226,7 +226,7 @@ fn cycles_and_tools_that_supply_themselves_have_candidates() {
 }
 
 #[test]
-fn hundreds_of_equal_candidates_keep_their_order_and_are_bounded() {
+fn many_equal_candidates_keep_their_order_and_are_bounded() {
     let mut samples = vec![tool("take", "Takes a thing.", &["thing_id"], json!({}))];
     samples.extend((0..600).map(|_| tool("make", "Makes a thing.", &[], json!({"thing_id": {"type": "string"}}))));
     let producers = Producers::new([segment(&samples)]);
@@ -264,7 +264,7 @@ fn scores_of_other_producers_are_harmless() {
 }
 
 #[test]
-fn a_tool_that_needs_the_value_itself_ranks_behind_one_that_does_not() {
+fn a_tool_that_requires_the_value_itself_ranks_last() {
     let id = json!({"type": "string"});
     let samples = [
         tool("pay_order", "Pays an order.", &["order_id"], json!({"receipt": id})),
@@ -278,7 +278,7 @@ fn a_tool_that_needs_the_value_itself_ranks_behind_one_that_does_not() {
 }
 
 #[test]
-fn a_tool_that_changes_something_supplies_nothing_unless_it_is_confirmed() {
+fn a_tool_that_changes_something_supplies_only_if_confirmed() {
     let id = json!({"type": "string"});
     let samples = [
         tool("get_ticket", "Shows a ticket.", &["ticket_id"], json!({"text": id})),

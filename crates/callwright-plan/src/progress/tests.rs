@@ -52,7 +52,7 @@ fn deviation(kind: DeviationKind, call: &str) -> PlanDeviation {
 }
 
 #[test]
-fn independent_calls_go_together_and_their_answers_become_arguments() {
+fn independent_calls_go_together_and_answers_become_arguments() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     assert_eq!(sent.iter().map(|(label, _)| label.as_str()).collect::<Vec<_>>(), ["person", "room"]);
@@ -223,7 +223,7 @@ fn a_call_that_the_client_made_by_itself_is_not_made_again() {
 }
 
 #[test]
-fn calls_of_the_proxy_are_not_expected_in_the_client_s_conversation() {
+fn proxy_calls_are_not_expected_in_the_clients_conversation() {
     let mut progress = meeting();
     let sent = send(&mut progress);
     progress.answered(&sent[0].1, json!({"id": "P1"}));

@@ -224,7 +224,7 @@ fn an_undocumented_tool_is_evident_by_its_name() {
 }
 
 #[test]
-fn tools_that_are_not_offered_or_not_clearly_requested_need_no_plan() {
+fn tools_not_offered_or_not_clearly_requested_need_no_plan() {
     assert!(!PlanCase { offered: Some(vec!["find_people", "weather"]), ..meeting_case() }.needs(CALENDAR));
     let mut equals = meeting_case();
     let twin = tool("show_calendar", "Shows the calendar of a person.", &json!({"person_id": {}}), &json!({}));
@@ -244,7 +244,7 @@ fn a_conversation_of_any_length_is_read_within_bounds() {
 }
 
 #[test]
-fn without_documented_outputs_only_a_tool_that_is_named_after_a_key_can_supply_it() {
+fn undocumented_outputs_supply_a_key_only_by_the_tools_name() {
     let list = |tools: &[(&str, &str)]| {
         let tools = tools.iter().map(|(name, required)| {
             let parameters =

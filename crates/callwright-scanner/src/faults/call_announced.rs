@@ -28,7 +28,7 @@ mod tests {
     use callwright_types::rules::{Action, ScanRules};
 
     #[test]
-    fn an_answer_that_ends_with_a_colon_or_an_ellipsis_announces_something_if_that_is_judged() {
+    fn a_final_colon_or_ellipsis_announces_something_if_judged() {
         let rules = ScanRules::default();
         let noted = ScanRules { faults: rules.faults.with(FaultCode::CallAnnounced, Action::Advise), ..rules.clone() };
         let code = |text, rules| {

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn in_meaning_alone_a_parameter_is_close_only_where_it_may_take_the_value() {
+    fn a_parameter_close_in_meaning_must_accept_the_value() {
         assert_eq!(suggested(r#"{"party":4}"#).as_deref(), Some("guest_count"));
         assert_eq!(suggested(r#"{"party":"4"}"#).as_deref(), Some("guest_count"));
         assert_eq!(suggested(r#"{"party":{"x":4}}"#).as_deref(), Some("options"));
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_close_parameter_is_suggested_and_not_reported_missing_as_well() {
+    fn a_close_parameter_is_suggested_and_not_reported_missing() {
         let found = faults(TOOLS, "get_weather", r#"{"citty":"Oslo"}"#);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].code, found[0].suggestion.as_deref()), (FaultCode::ParameterSemantic, Some("city")));

@@ -50,7 +50,7 @@ mod tests {
     use callwright_types::rules::{ScanRules, UnknownParameters};
 
     #[test]
-    fn an_unknown_parameter_is_a_fault_unless_the_schema_or_the_policy_allows_it() {
+    fn it_is_a_fault_unless_the_schema_or_the_policy_allows_it() {
         let arguments = r#"{"city":"Oslo","verbose":true}"#;
         let found = faults(TOOLS, "get_weather", arguments);
         assert_eq!((found[0].code, found[0].path.as_str()), (FaultCode::ParameterUnknown, "/verbose"));

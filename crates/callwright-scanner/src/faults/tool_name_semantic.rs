@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_is_close_in_meaning_is_listed_first_and_not_suggested() {
+    fn a_tool_close_in_meaning_is_listed_first_and_not_suggested() {
         let forecast = &[("forecast", "get_weather", 0.7), ("forecast", "search", 0.3)];
         assert_eq!(suggested("forecast", "{}", forecast).as_deref(), Some("first of the list: get_weather"));
         let town = r#"{"town":"Oslo"}"#;

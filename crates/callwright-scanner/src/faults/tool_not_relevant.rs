@@ -61,7 +61,7 @@ mod tests {
     const NOTHING: fn() -> Transcript = Transcript::default;
 
     #[test]
-    fn a_tool_that_says_nothing_of_the_request_gives_way_to_one_that_says_much() {
+    fn a_tool_unrelated_to_the_request_yields_to_a_related_one() {
         let relevance = Relevance::by_words([("get_weather", 9.0), ("search", 1.0)], 0.8);
         assert_eq!(found("search", r#"{"query":"x"}"#, &relevance, &NOTHING()), ["get_weather"]);
         assert_eq!(found("ping", "{}", &relevance, &NOTHING()), ["get_weather"]);

@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_is_written_without_a_fraction_and_fits_a_number() {
+    fn whole_numbers_are_written_without_fraction_and_fit_numbers() {
         assert_eq!(codes(TOOLS, "get_weather", r#"{"city":"Oslo","num_days":2.0}"#), [FaultCode::TypeMismatch]);
         assert_eq!(codes(TOOLS, "search", r#"{"query":"x","limit":2.0}"#), [FaultCode::TypeMismatch]);
         assert!(codes(TOOLS, "get_weather", r#"{"city":"Oslo","num_days":2}"#).is_empty());

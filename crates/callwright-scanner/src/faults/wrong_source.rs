@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_source_is_right_however_it_is_written_and_an_absent_one_is_no_fault_of_this_kind() {
+    fn a_source_value_is_right_in_any_form_and_may_be_absent() {
         for value in [json!(7), json!("7"), json!(7.0)] {
             assert!(found(r#"{"order_id":7,"reason":"late"}"#, &[json!(1), value]).is_empty());
         }

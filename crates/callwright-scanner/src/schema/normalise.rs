@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn types_of_other_languages_and_implied_types_become_json_schemas() {
+    fn foreign_and_implied_types_become_json_schemas() {
         let schema = normal(json!({ "type": "dict", "properties": {
             "a": { "type": "float" }, "b": { "type": "tuple", "items": { "type": "str" } }, "c": { "type": "any" },
             "d": { "properties": {} }, "e": { "type": ["INT", "null"] }, "f": { "items": { "type": "bool" } } } }));
@@ -463,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_of_draft_4_become_bounds_of_later_drafts_unless_the_schema_is_of_draft_4() {
+    fn bounds_of_draft_4_are_converted_unless_the_schema_is_draft_4() {
         let old = json!({ "properties": { "a": { "minimum": 0, "exclusiveMinimum": true, "maximum": 9, "exclusiveMaximum": false } } });
         assert_eq!(normal(old.clone())["properties"]["a"], json!({ "exclusiveMinimum": 0, "maximum": 9 }));
         let mut declared = old;
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_of_references_are_normalised_wherever_they_stand_and_references_to_nowhere_left_out() {
+    fn all_reference_targets_are_normalised_and_dead_ones_omitted() {
         let schema = normal(json!({ "properties": {
             "a": { "$ref": "#/components/A%20b" }, "b": { "$ref": "#/gone" }, "c": { "$ref": "https://example.org/x" } },
             "components": { "A b": { "type": "dict", "properties": { "x": { "$ref": "#/components/C" } } }, "C": { "type": "int" } } }));

@@ -99,7 +99,7 @@ fn formats_are_checked_in_every_draft() {
 }
 
 #[test]
-fn patterns_take_linear_time_and_those_that_could_not_judge_nothing() {
+fn patterns_take_linear_time_or_judge_nothing() {
     let text = Value::from(format!("{}!", "a".repeat(100_000))).to_string();
     for pattern in ["^(a+)+$", "^(a|aa)+$", "^([a-z]*)*$"] {
         let compiled = CompiledSchema::compile(&json!({ "properties": { "x": { "pattern": pattern } } }));
@@ -142,7 +142,7 @@ fn look_around_and_back_references_are_judged_within_bounds() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_compiled_judges_no_values_and_says_so() {
+fn a_schema_that_does_not_compile_judges_nothing_and_reports_it() {
     for schema in [
         json!({ "properties": { "x": { "$ref": "#/$defs/a" } }, "$defs": { "a": { "allOf": [{ "$ref": "#/$defs/a" }] } } }),
         json!({ "$ref": "#" }),
@@ -156,7 +156,7 @@ fn a_schema_that_cannot_be_compiled_judges_no_values_and_says_so() {
 }
 
 #[test]
-fn a_regular_expression_literal_is_its_pattern_where_it_would_match_nothing() {
+fn a_literal_that_would_match_nothing_is_its_pattern() {
     for (pattern, right, wrong) in [
         ("/^[a-z]+$/", "abc", "1"),
         ("/^[a-z]+/u", "abc", "1"),

@@ -128,7 +128,7 @@ fn vectors(runtime: &tokio::runtime::Runtime) -> TextVectors {
 
 #[requires("data/calls")]
 #[test]
-fn the_default_threshold_in_meaning_suggests_what_is_meant_and_little_else() {
+fn the_default_threshold_suggests_the_intended_and_little_else() {
     let mut all = tools("bfcl.tools.jsonl");
     all.extend(tools("apibank.tools.jsonl"));
     assert!(!all.is_empty());

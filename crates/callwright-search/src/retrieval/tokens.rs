@@ -179,7 +179,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn terms_are_never_empty_and_the_text_s_case_never_matters_to_plain_words(text in ".{0,200}") {
+        fn terms_are_never_empty_and_case_is_ignored_in_plain_words(text in ".{0,200}") {
             prop_assert!(tokens(&text).iter().all(|term| !term.is_empty()));
         }
 

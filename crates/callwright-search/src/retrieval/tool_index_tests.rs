@@ -74,7 +74,7 @@ fn a_name_that_is_mentioned_wins() {
 }
 
 #[test]
-fn meaning_finds_tools_without_matching_words_and_names_the_pattern() {
+fn meaning_finds_tools_without_matching_words_by_pattern() {
     let pattern = |text: &str| Pattern { description: text.to_owned(), cases: Vec::new(), weight: 1.0 };
     let tools = [
         tool("a", "first"),

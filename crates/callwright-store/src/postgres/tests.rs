@@ -17,7 +17,7 @@ async fn open(settings: &Settings) -> Store {
 
 #[requires(postgres)]
 #[tokio::test]
-async fn replicas_that_start_at_once_bring_the_database_up_to_date_once() {
+async fn replicas_that_start_at_once_migrate_the_database_once() {
     let url = postgres_server::database();
     let settings = at_postgres(url);
     let stores = join_all((0..8).map(|_| open(&settings))).await;

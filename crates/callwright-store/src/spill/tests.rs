@@ -72,7 +72,7 @@ fn rows_are_returned_until_they_are_settled() {
 }
 
 #[test]
-fn files_of_ended_processes_are_recovered_and_those_of_running_ones_are_not() {
+fn only_files_of_ended_processes_are_recovered() {
     let directory = tempdir().unwrap();
     let mut first = open(&directory);
     first.push(&some(0..3)).unwrap();

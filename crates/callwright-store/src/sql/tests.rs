@@ -75,7 +75,7 @@ on_every_database! {
         assert_eq!(ids(&store, both).await, [""; 0]);
     }
 
-    async fn pages_hold_every_trace_once_newest_first_also_while_new_ones_arrive(store: Store) {
+    async fn pages_have_every_trace_once_newest_first_as_new_ones_arrive(store: Store) {
         // Several traces have the same millisecond: their ids decide the order.
         let traces = (0..25).map(|number| trace_calling(&format!("{number:02}"), 1_000 + number / 4, &["f"]));
         fill(&store, traces).await;

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_has_a_trace_gets_a_span_in_it_whatever_the_ratio() {
+    fn a_client_with_a_trace_gets_a_span_in_it_at_any_ratio() {
         let sampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
         let context = begun(&[sampled], 0.0);
         assert!(context.is_sampled && context.has_parent());

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_are_of_no_use_are_named_and_secrets_are_not_shown() {
+    fn useless_settings_are_named_and_secrets_are_not_shown() {
         type Change = fn(&mut Settings);
         let cases: [(Change, &str); 8] = [
             (|settings| settings.otlp_endpoint = "canary".to_owned(), "`telemetry.otlp_endpoint`: is not a URL"),

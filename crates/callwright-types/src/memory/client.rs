@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_is_of_the_name_and_the_parameters_whatever_their_order() {
+    fn a_fingerprint_covers_name_and_parameters_in_any_order() {
         let of = |name: &str, parameters: Value| Fingerprint::of(&tool(name, parameters));
         let one = of("f", json!({"type": "object", "properties": {"a": {"enum": [1, 2]}, "b": {}}}));
         assert_eq!(one, of("f", json!({"properties": {"b": {}, "a": {"enum": [1, 2]}}, "type": "object"})));

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_values_of_an_answer_are_told_by_their_depth_with_what_they_belong_to() {
+    fn answer_values_are_identified_by_their_depth_and_owner() {
         let schema = json!({"type": "object", "properties": {
             "rooms": {"type": "array", "items": {"$ref": "#/$defs/Room"}}, "total": {"type": "integer"}},
             "$defs": {"Room": {"type": "object", "properties": {

@@ -159,7 +159,7 @@ fn the_json_form_is_read_back_and_checked() {
 
 proptest! {
     #[test]
-    fn any_graph_is_put_in_order_or_refused_with_a_circle_that_is_there(
+    fn any_graph_is_ordered_or_refused_with_an_existing_circle(
         edges in proptest::collection::vec((0_usize..8, 0_usize..8), 0..16)
     ) {
         let nodes: Vec<Node> = (0..8).map(|at| {
@@ -190,7 +190,7 @@ proptest! {
 }
 
 #[test]
-fn without_a_call_what_nobody_needs_any_more_is_left_out_but_for_what_was_made() {
+fn without_a_call_unneeded_steps_are_dropped_except_made_ones() {
     let plan = Plan::new(
         vec![
             node("a", "t", &[]),

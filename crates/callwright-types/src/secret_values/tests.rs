@@ -45,7 +45,7 @@ fn secrets_are_found_wherever_a_schema_marks_them() {
 }
 
 #[test]
-fn texts_are_masked_in_every_form_in_which_a_secret_stands_there() {
+fn texts_are_masked_in_every_form_of_a_secret() {
     let secrets = of(json!({"properties": {"p": password()}}), json!({"p": "a\"b/c d"}));
     for text in ["p is a\"b/c d.", r#"{"p":"a\"b/c d"}"#, "https://x/?p=a%22b%2Fc%20d", "<b>a&quot;b/c d</b>"] {
         let masked = secrets.mask_text(text);
@@ -77,7 +77,7 @@ fn schemas_of_any_form_end() {
 }
 
 #[test]
-fn arguments_that_cannot_be_read_are_one_secret_where_their_tool_has_any() {
+fn unreadable_arguments_are_one_secret_if_their_tool_has_any() {
     let text = r#"{"p": "s-half"#;
     let mut secrets = SecretValues::default();
     secrets.note_unread(&json!({"properties": {"p": {"type": "string"}}}), text);

@@ -31,7 +31,7 @@ fn open(now: Instant) -> Circuit {
 }
 
 #[test]
-fn failures_open_it_where_they_are_enough_and_a_large_enough_share() {
+fn failures_open_it_by_their_number_and_their_share() {
     let now = Instant::now();
     let mut circuit = Circuit::new(RULES, now);
     (0..4).for_each(|_| succeed(&mut circuit, now));
@@ -83,7 +83,7 @@ fn after_its_time_a_few_probes_decide() {
 }
 
 #[test]
-fn a_probe_that_fails_opens_it_again_and_one_whose_client_left_says_nothing() {
+fn a_failed_probe_opens_it_again_and_an_abandoned_one_is_void() {
     let now = Instant::now();
     let later = now + seconds(10);
     let mut circuit = open(now);

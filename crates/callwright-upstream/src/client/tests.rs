@@ -34,7 +34,7 @@ async fn get(upstream: &Upstream, path: &str, headers: &HeaderMap) -> Result<Ans
 }
 
 #[tokio::test]
-async fn a_chat_is_posted_below_the_base_url_and_its_answer_comes_back() {
+async fn a_chat_is_posted_below_the_base_url_and_its_answer_returned() {
     let server = TestServer::answering(
         "200 OK\r\ncontent-length: 2\r\nx-request-id: r1\r\ncontent-type: application/json",
         b"{}",
@@ -84,7 +84,7 @@ async fn an_error_status_is_an_answer_with_its_headers_and_body() {
 }
 
 #[tokio::test]
-async fn a_redirect_or_another_protocol_is_no_answer_and_is_not_followed() {
+async fn redirects_and_other_protocols_are_no_answer_and_not_followed() {
     for head in [
         "307 Temporary Redirect\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0",
         "301 Moved Permanently\r\nlocation: /elsewhere\r\ncontent-length: 0",
@@ -152,7 +152,7 @@ async fn what_is_not_http_is_malformed() {
 }
 
 #[tokio::test]
-async fn an_encoding_that_cannot_be_undone_is_malformed_unless_it_is_an_error_that_passes_on() {
+async fn an_unknown_encoding_is_malformed_unless_it_is_a_passed_error() {
     let server = TestServer::answering("200 OK\r\ncontent-encoding: br\r\ncontent-length: 1", b"x").await;
     let failure = chat(&upstream(&server.base_url())).await.unwrap_err();
     assert_eq!(failure.kind, UpstreamFailureKind::Malformed, "{failure}");
@@ -264,7 +264,7 @@ mod tls {
     }
 
     #[tokio::test]
-    async fn a_custom_authority_is_trusted_where_it_is_configured_and_nowhere_else() {
+    async fn a_custom_authority_is_trusted_only_where_it_is_configured() {
         let base_url = format!("https://localhost:{}/v1", serve());
         let failure = chat(&upstream(&base_url)).await.unwrap_err();
         assert_eq!(failure.kind, UpstreamFailureKind::Connect, "{failure}");
@@ -274,7 +274,7 @@ mod tls {
 }
 
 #[test]
-fn an_upstream_is_asked_for_the_tokens_of_streams_once_it_is_known_to_tell_them() {
+fn stream_tokens_are_requested_once_the_upstream_reports_them() {
     let of = |stream_usage| built(Settings { stream_usage, base_url: "http://127.0.0.1:1/v1".to_owned(), ..quick() });
     let auto = of(StreamUsage::Auto);
     assert!(!auto.requests_stream_usage());

@@ -285,7 +285,7 @@ fn write_frame(socket: &mut dyn Write, kind: u8, flags: u8, stream: u32, payload
 }
 
 #[tokio::test]
-async fn what_an_http2_server_states_to_be_unprocessed_is_sent_again_and_nothing_else() {
+async fn only_what_an_http2_server_left_unprocessed_is_sent_again() {
     // The streams of a client have odd numbers.
     let (first, second) = (1, 3);
     for (fault, is_repeated) in [

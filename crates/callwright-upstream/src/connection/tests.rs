@@ -23,7 +23,7 @@ fn get(uri: &str) -> Request<RequestBody> {
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_for_the_whole_url_and_its_credentials_are_known() {
+async fn a_proxy_gets_the_whole_url_and_its_credentials_are_known() {
     let proxy = TestServer::answering("200 OK\r\ncontent-length: 2", b"ok").await;
     let connection = via(&format!("http://user:secret@{}", proxy.address), "http://model.invalid/v1").unwrap();
     let answer = connection.pool.request(get("http://model.invalid/v1/models?a=1")).await.unwrap();
@@ -36,7 +36,7 @@ async fn a_proxy_is_asked_for_the_whole_url_and_its_credentials_are_known() {
 }
 
 #[tokio::test]
-async fn a_tunnel_is_opened_with_credentials_that_the_upstream_never_sees_and_tls_runs_inside() {
+async fn a_tunnel_hides_its_credentials_and_carries_tls() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let connection = via(&format!("http://user:secret@{address}"), "https://model.invalid/v1").unwrap();

@@ -42,7 +42,7 @@ fn chunked(chunks: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_connection_is_reused_although_the_end_of_the_body_was_not_read() {
+async fn a_connection_with_an_unread_body_end_is_reused() {
     let answer = chunked("2\r\n{}\r\n0\r\n\r\n");
     let server =
         TestServer::start(vec![Step::Write(answer.clone()), Step::Await, Step::Write(answer), Step::Silence]).await;
@@ -77,7 +77,7 @@ async fn a_request_that_is_given_up_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn connections_that_the_server_closed_are_noticed_before_they_are_used() {
+async fn connections_closed_by_the_server_are_noticed_before_use() {
     let server = TestServer::answering("200 OK\r\ncontent-length: 2", b"{}").await;
     let (pool, uri) = pool_with(&server.base_url(), Settings::default());
     for count in 1..=3 {
@@ -104,7 +104,7 @@ async fn idle_connections_expire() {
 }
 
 #[tokio::test]
-async fn a_connection_is_closed_before_the_end_that_the_server_announced() {
+async fn a_connection_closes_before_the_end_that_the_server_announced() {
     for (announced, is_kept) in [("timeout=1, max=9", false), ("max=9,Timeout = 0", false), ("timeout=60", true)] {
         let head = format!("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nkeep-alive: {announced}\r\n\r\n");
         let server = TestServer::start(vec![Step::Write(head.into_bytes()), Step::Silence]).await;

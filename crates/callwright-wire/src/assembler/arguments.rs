@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_values_and_scalars_that_begin_with_themselves_are_joined() {
+    fn nested_values_and_self_prefixed_scalars_are_joined() {
         for (pieces, all) in [
             (&["{\"a\":[", "{\"a\":[1]}", "]}"][..], "{\"a\":[{\"a\":[1]}]}"),
             (&["[", "[", "[1]", "]]"], "[[[1]]]"),

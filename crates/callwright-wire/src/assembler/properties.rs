@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_split_of_an_answer_into_deltas_assembles_to_the_same_message(
+    fn any_split_into_deltas_assembles_to_the_same_message(
         text in "[ -~ü€𝄞\n]{0,40}",
         calls in distinct_calls(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
@@ -75,7 +75,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_emitted_assembles_to_the_same_calls_and_is_conformant(
+    fn emitted_deltas_assemble_to_the_same_conformant_calls(
         text in "[ -~ü€𝄞\n]{0,40}",
         calls in distinct_calls(),
         legacy in any::<bool>(),

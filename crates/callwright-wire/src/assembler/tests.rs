@@ -43,7 +43,7 @@ fn tolerated(lists: &[Value], expected: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_regular_stream_becomes_the_answer_that_an_unstreamed_request_would_have_got() {
+fn a_regular_stream_becomes_the_answer_of_an_unstreamed_request() {
     let first = json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": ""}});
     let usage = json!({"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3, "details": {"x": 1}});
     let assembler = assembled(&[
@@ -99,7 +99,7 @@ fn deltas_without_id_get_one_at_the_end() {
 }
 
 #[test]
-fn neither_index_nor_id_a_name_after_complete_arguments_is_another_call() {
+fn a_name_after_complete_arguments_without_index_is_a_new_call() {
     tolerated(
         &[
             json!([{"function": {"name": "f", "arguments": "{\"a\":\"}\"}"}}]),
@@ -246,7 +246,7 @@ fn arguments_may_be_an_object() {
 }
 
 #[test]
-fn a_call_that_is_not_in_the_form_of_the_protocol_makes_the_answer_malformed() {
+fn a_call_outside_the_protocols_form_makes_the_answer_malformed() {
     let call = |arguments: Value| json!({"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": arguments}});
     for (list, is_well_formed) in [
         (json!([call(json!("{\"x\":1}"))]), true),
@@ -428,7 +428,7 @@ fn only_content_counts() {
 }
 
 #[test]
-fn a_stream_may_end_without_done_and_without_its_last_blank_line() {
+fn a_stream_may_end_without_done_and_last_blank_line() {
     let text = concat!(
         "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\r\n\r\n",
         "data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}"
@@ -504,7 +504,7 @@ fn content_behind_the_finish_reason_is_not_conformant() {
 }
 
 #[test]
-fn beyond_its_limit_content_is_passed_and_calls_keep_their_positions() {
+fn content_beyond_its_limit_passes_and_calls_keep_positions() {
     let mut assembler = Assembler::new(100);
     let call = |index: u64, id: Value, arguments: &str| {
         event(&delta(

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stop_reason_follows_the_calls_unless_the_answer_was_cut_off() {
+    fn the_stop_reason_follows_the_calls_of_a_complete_answer() {
         let set = |reason: Value, finish| {
             let mut fields =
                 RawObject::parse(&json!({"stop_reason": reason, "stop_sequence": "x"}).to_string()).unwrap();

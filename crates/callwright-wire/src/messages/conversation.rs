@@ -764,7 +764,7 @@ mod rejoin_tests {
     }
 
     #[test]
-    fn results_without_a_user_message_get_one_and_a_string_becomes_a_block() {
+    fn results_get_a_user_message_and_strings_become_blocks() {
         let kept = part(&[], &json!([call("p", "g"), call("c", "f")]), &json!([call("c", "f")]));
         let answer = message("assistant", json!([call("c", "f")]));
         let whole = message("assistant", json!([call("p", "g"), call("c", "f")]));

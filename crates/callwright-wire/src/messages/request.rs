@@ -434,7 +434,7 @@ mod added_tests {
     // maximhq/bifrost 6342: replayed thinking was moved before the calls, and results without content were dropped, so
     // that every later request of the conversation failed.
     #[test]
-    fn thinking_among_calls_is_replayed_to_the_byte_and_in_its_place() {
+    fn thinking_among_calls_is_replayed_to_the_byte_in_place() {
         let body = format!(r#"{{"type":"message","content":[ {INTERLEAVED} ],"stop_reason":"tool_use"}}"#);
         let completion = Completion::parse(Protocol::Messages, body.into()).unwrap();
         let client = format!(

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn the_events_of_a_stream_have_objects_from_the_first_to_the_last() {
+    fn stream_events_have_objects_from_the_first_to_the_last() {
         let mut reader = ObjectReader::new(AnswerObjects::of_turn(Protocol::Responses, true), 1_000);
         let mut read = |text: &'static str| {
             let read = reader.read(Bytes::from_static(text.as_bytes()));

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn minted_ids_go_back_with_the_message_so_that_results_can_name_them() {
+    fn minted_ids_return_with_the_message_for_results_to_name() {
         let mut request = request(r#"{"messages":[]}"#);
         let message = message(r#"{"tool_calls":[{"type":"function","function":{"name":"f","arguments":"{}"}}]}"#);
         request.push_assistant(&message);
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_sent_in_the_order_given_the_clients_own_to_the_byte() {
+    fn tools_are_sent_in_order_and_the_clients_own_to_the_byte() {
         let mut request = request(r#"{"tools":[{"a": 1.0},{"b":2},{"c" :3}],"tool_choice":"auto","x":1}"#);
         request.send_tools(&[SentTool::Own(2), SentTool::Added(tool("g")), SentTool::Own(0), SentTool::Own(9)]);
         let text = String::from_utf8(request.to_bytes().to_vec()).unwrap();

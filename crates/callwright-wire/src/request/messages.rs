@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_kept_and_get_one_more_and_no_content_becomes_the_note() {
+    fn parts_get_one_more_and_missing_content_becomes_the_note() {
         let part = r#"{"type":"text","text":"see \"this\""}"#;
         let parts = sent(r#"[{"role":"tool","content":[{"type":"text", "text":"a"},{"type":"image_url"}]}]"#, 0);
         assert!(
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_move_with_their_messages_and_stand_before_what_is_pushed() {
+    fn notes_move_with_their_messages_and_precede_pushed_ones() {
         let call = r#"{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}"#;
         let mut request = request(&format!(r#"[{call},{{"role":"tool","tool_call_id":"a","content":"x"}}]"#));
         request.add_note(1, "note".to_owned());

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_that_are_no_json_object_are_refused_without_quoting_them() {
+    fn bodies_without_a_json_object_are_refused_without_a_quote() {
         for text in ["", "[]", "canary", "{\"a\":canary}", "{\"a\":\"canary\"", "\"canary\"", "{} {}"] {
             let error = error(text);
             assert!(!error.message.contains("canary") && error.param.is_none(), "{text}: {error}");

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn state_of_the_provider_and_searches_of_the_client_leave_the_set_open() {
+    fn provider_state_and_client_searches_leave_the_set_open() {
         for body in [
             json!({"previous_response_id": "resp_1"}),
             json!({"conversation": "conv_1"}),

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_the_client_are_distinguished_from_those_of_the_server() {
+    fn calls_of_the_client_and_the_server_are_distinguished() {
         for (value, expected) in [
             (json!({"role": "user", "content": "x"}), ItemKind::Message),
             (json!({"type": "function_call", "call_id": "a"}), ItemKind::FunctionCall),

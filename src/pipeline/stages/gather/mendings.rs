@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn the_call_that_came_in_place_of_a_faulty_one_is_found_among_others() {
+    fn the_replacement_of_a_faulty_call_is_found_among_others() {
         let (wrong, other, right) = (call("1", "book"), call("2", "list"), call("3", "book"));
         let argument = Pointer::root().child("day");
         let first = attempt(slice::from_ref(&wrong), &[fault(0, argument.clone(), None)]);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_tool_was_the_fault_only_what_was_suggested_or_stands_alone_mends_it() {
+    fn only_a_suggested_or_single_tool_repairs_a_wrong_tool() {
         let wrong = call("1", "bookroom");
         let whole = || fault(0, Pointer::root(), Some("book"));
         let first = attempt(slice::from_ref(&wrong), &[whole()]);

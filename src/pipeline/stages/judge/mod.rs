@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_holds_what_was_said_to_the_model_and_the_calls_since_the_user_spoke() {
+    fn a_conversation_has_the_input_and_the_calls_since_the_user() {
         let request = request(
             r#"[{"role":"system","content":"Be brief."},{"role":"user","content":"Ulm?"},
                 {"role":"assistant","content":"I look.","tool_calls":[

@@ -146,7 +146,7 @@ fn names_calls_and_rules_come_before_what_is_found() {
 }
 
 #[test]
-fn at_the_limit_what_was_used_longest_ago_makes_room_and_some_room_is_left() {
+fn the_least_recently_used_makes_room_at_the_limit() {
     let rules = rules();
     let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
     let mut offered = Vec::new();
@@ -176,7 +176,7 @@ fn at_the_limit_what_was_called_stays() {
 }
 
 #[test]
-fn what_comes_up_while_the_turn_runs_is_appended_and_stays_within_the_room() {
+fn new_tools_during_the_turn_are_appended_within_the_room() {
     let rules = rules();
     let (pools, mut chosen) = ([pool(&rules, &[])], ChosenTools::default());
     advance(&mut chosen, &pools, &rules, &[user_messages("countries"), user_messages("weather")], 100);

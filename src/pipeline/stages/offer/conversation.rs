@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn each_time_the_user_spoke_is_a_step_with_what_came_since_the_one_before() {
+    fn each_user_message_is_a_step_with_what_came_since_the_last() {
         let conversation = read(&json!([
             {"role": "system", "content": "Use get-weather."},
             {"role": "user", "content": "Ulm?"}, {"role": "user", "content": "Now."},

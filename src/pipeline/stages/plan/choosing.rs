@@ -102,7 +102,7 @@ mod tests {
 
     /// Two trips to one city are different if the day is also taken from the trip.
     #[test]
-    fn equal_values_are_one_only_where_nothing_else_is_taken_of_the_item() {
+    fn equal_values_are_one_if_nothing_else_of_the_item_is_used() {
         let items = [json!({"city": "Rome", "day": "May 4"}), json!({"city": "Rome", "day": "May 9"})];
         let reference = |output: &str| Reference { node: "a".to_owned(), output: output.into(), item: Item::Chosen };
         let argument =

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_the_plan_has_is_used_again_and_one_call_serves_several_arguments() {
+    fn a_planned_call_is_reused_and_serves_several_arguments() {
         let requested = json!({
             "arguments": [argument("destination", true, &["listTrips"]), argument("date", true, &["listTrips"])],
             "tools": [{ "name": "listTrips", "description": "", "outputs": { "/trips/0/destination": "", "/trips/0/date": "" } }],
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_without_documented_outputs_may_show_an_example_in_its_description() {
+    fn a_description_may_show_an_example_of_undocumented_outputs() {
         let requested = |description: &str| {
             json!({
                 "arguments": [argument("flight_id", true, &["searchFlights"])],

@@ -80,7 +80,7 @@ fn texts_are_sent_in_the_declared_charset() {
 }
 
 #[test]
-fn files_are_sent_as_bytes_with_their_type_if_the_document_leaves_it_open() {
+fn files_are_sent_as_bytes_with_their_type_if_left_open() {
     let png = json!("data:image/png;base64,iVBORw==");
     let cases = [
         ("image/png", &png, "image/png", b"\x89PNG".to_vec()),
@@ -113,7 +113,7 @@ fn form_members_are_pairs_and_read_back() {
 }
 
 #[test]
-fn form_members_are_written_by_their_style_or_else_by_their_content() {
+fn form_members_are_written_by_style_or_else_by_content() {
     let value = json!({"m": {"city": "Bonn", "x": [1, 2]}});
     let style = |style, explode| Member { style: Some(style), explode, ..Member::default() };
     let typed = |media_type: &str| Member { content_type: Some(media_type.into()), ..Member::default() };

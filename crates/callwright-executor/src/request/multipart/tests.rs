@@ -127,7 +127,7 @@ fn the_encoding_of_a_part_is_applied() {
 }
 
 #[test]
-fn other_subtypes_have_the_same_parts_and_related_names_its_root() {
+fn other_subtypes_have_the_same_parts_and_related_has_a_root() {
     let value = json!({"meta": {"a": 1}, "file": "data:image/png;base64,AA=="});
     let (form, body) = encoded("multipart/form-data; boundary=given", &[("file", file())], &value).unwrap();
     for (media_type, end) in [("multipart/mixed", ""), ("Multipart/Related", "; type=\"application/json\"")] {

@@ -194,7 +194,7 @@ fn collection_formats_agree_with_swaggers_table() {
 }
 
 #[test]
-fn arrays_within_arrays_have_a_separator_of_their_own_at_each_level() {
+fn nested_arrays_have_a_separator_of_their_own_at_each_level() {
     let value = json!([[["a", "b"], ["c"]], ["d"]]);
     let mut nested = binding(Location::Header, Style::PipeDelimited, false);
     nested.nested = vec![Style::Simple, Style::TabDelimited];

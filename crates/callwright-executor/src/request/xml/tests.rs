@@ -31,7 +31,7 @@ fn array(name: Option<&str>, wrapped: bool, items: usize) -> XmlNode {
 }
 
 #[test]
-fn members_are_elements_and_attributes_with_their_prefixes_and_namespaces() {
+fn members_are_elements_and_attributes_with_their_namespaces() {
     let id = XmlNode { attribute: true, ..XmlNode::default() };
     let name = XmlNode {
         namespace: Some("http://example.com/schema/sample".into()),

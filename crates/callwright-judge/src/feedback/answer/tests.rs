@@ -27,7 +27,7 @@ fn a_short_answer_is_shown_as_it_came() {
 }
 
 #[test]
-fn of_a_long_array_the_first_items_are_shown_and_the_others_counted() {
+fn long_arrays_show_the_first_items_and_count_the_others() {
     let items: Vec<Value> = (0..1_000).map(|id| json!({"id": id, "name": format!("room {id}")})).collect();
     let shown = json_shown(&json!({"total": 1_000, "items": items}), 2_000);
     let first = shown["items"].as_array().unwrap();
@@ -178,7 +178,7 @@ proptest! {
     })]
 
     #[test]
-    fn shortened_json_fits_is_json_says_what_is_missing_and_is_always_the_same(value in values(), limit in 200_usize..3_000) {
+    fn shortened_json_fits_is_valid_marks_omissions_and_is_stable(value in values(), limit in 200_usize..3_000) {
         let body = value.to_string();
         let text = shown(&answer("application/json", body.clone()), limit);
         prop_assert!(text.chars().count() <= limit, "{} > {limit}", text.chars().count());

@@ -220,7 +220,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_an_earlier_message_may_contain_is_never_certainly_a_call() {
+    fn possible_text_of_an_earlier_message_is_never_surely_a_call() {
         assert!(cases().filter(|case| case.doubt >= Doubt::Possible).all(|case| decide(case) != Decision::Call));
     }
 

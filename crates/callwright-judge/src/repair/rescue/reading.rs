@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tool_is_named_by_its_whole_name_where_that_is_no_single_word() {
+    fn a_tool_name_of_several_words_must_appear_whole() {
         assert!(names("How is delete_order called?", "delete_order") && names("使用delete-order。", "delete-order"));
         assert!(!names("Search for delete_orders", "delete_order") && !names("Please search for it", "search"));
     }

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn many_blocks_of_reasoning_are_one_unless_text_stands_beside_them() {
+    fn many_reasoning_blocks_are_one_unless_text_is_beside_them() {
         let text = "<think>a</think>".repeat(20_000);
         assert_eq!(only_reasoning(&text), Some("a"));
         assert_eq!(only_reasoning(&format!("x{text}")), None);

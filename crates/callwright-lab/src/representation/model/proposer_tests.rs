@@ -79,7 +79,7 @@ async fn patterns_are_proposed_and_their_cost_is_counted() {
 }
 
 #[tokio::test]
-async fn providers_without_structured_outputs_receive_no_further_schema() {
+async fn providers_without_structured_outputs_receive_no_more_schemas() {
     for (status, reason) in [(400, "response_format is not supported"), (422, "Extra inputs are not permitted")] {
         let outcome = add([error(status, reason), text("no"), good()], &[], 12).await;
         assert_eq!(outcome.result.unwrap().len(), 1, "{reason}");
@@ -91,7 +91,7 @@ async fn providers_without_structured_outputs_receive_no_further_schema() {
 }
 
 #[tokio::test]
-async fn malformed_list_is_reported_once_and_the_second_answer_is_used() {
+async fn a_malformed_list_is_reported_once_and_the_second_answer_used() {
     let outcome = add([text("Sure! Here are your patterns: 1. Lost cards"), good()], &[], 12).await;
     assert_eq!(outcome.result.unwrap().len(), 1);
     let body = outcome.scripted.body(1);

@@ -345,7 +345,7 @@ fn drafts_about_client_tools_contain_only_names_and_codes() {
 }
 
 #[test]
-fn lessons_about_client_tools_are_worded_from_the_current_schema() {
+fn client_tool_lessons_are_worded_from_the_current_schema() {
     let own = Tool { owner: Owner::Client, ..book_room() };
     let texts = |code, path: &str, suggestion: Option<&str>| {
         let draft =

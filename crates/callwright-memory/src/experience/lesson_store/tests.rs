@@ -59,7 +59,7 @@ fn rare_words_of_a_request_find_its_lessons() {
 }
 
 #[test]
-fn lessons_of_other_scopes_and_tools_and_retired_ones_are_excluded() {
+fn lessons_of_other_scopes_or_tools_or_retired_are_excluded() {
     let retired = Retirement { at: at(1), reason: "it does harm".to_owned() };
     let toolset = Some("hotel".to_owned());
     let store = store([

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn demonstrations_replace_the_built_in_ones_in_the_form_of_each_stage() {
+    fn demonstrations_replace_built_in_ones_in_each_stages_form() {
         let lines = [
             r#"{"question": "Turn \"abc\" round.", "thought": "From the end.", "answer": "cab", "truth": "cba", "notes": [{"key": "turn round", "value": "last first"}]}"#,
             r#"{"question": "2+2?", "truth": "4"}"#,

@@ -138,7 +138,7 @@ fn single_calls_and_long_workflows_are_no_procedures() {
 }
 
 #[test]
-fn values_in_user_messages_are_inputs_even_if_an_answer_repeats_them() {
+fn user_values_are_inputs_even_if_an_answer_repeats_them() {
     let mut calls = booking();
     calls[1].2 = json!({"rooms": [{"id": "Blue", "owner": "P-17"}]});
     calls[2].1["room_id"] = json!("Blue");

@@ -39,7 +39,7 @@ fn procedures_are_found_by_words_of_their_result_and_steps() {
 }
 
 #[test]
-fn procedures_of_other_scopes_retired_or_without_tools_are_not_found() {
+fn foreign_and_retired_ones_and_those_without_tools_are_absent() {
     let mut retired = Procedure::clone(&paying("a"));
     retired.retired = Some(Retirement { at: Timestamp::UNIX_EPOCH, reason: "it hurts".to_owned() });
     let store = ProcedureStore::new([stored(&booking("a")), stored(&Arc::new(retired))], Settings::default());

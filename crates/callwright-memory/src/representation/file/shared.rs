@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_patterns_keep_their_source_and_edits_in_the_store_are_detected() {
+    fn shared_patterns_keep_their_source_and_store_edits_are_found() {
         let mut bank = file(BANK);
         bank.tools[0].patterns[0].source = PatternSource::Learned("extractive".to_owned());
         let mut shared = bank.to_shared(|_| Vec::new(), Timestamp::UNIX_EPOCH).unwrap().remove(0);

@@ -271,7 +271,7 @@ fn invalid_content_is_not_written() {
 }
 
 #[test]
-fn toolset_is_written_to_its_existing_file_or_to_one_with_its_name() {
+fn a_toolset_is_written_to_its_own_file_or_one_of_its_name() {
     let folder = tempfile::tempdir().unwrap();
     let location = |toolset| {
         let (path, file) = locate_file(folder.path(), toolset).unwrap();

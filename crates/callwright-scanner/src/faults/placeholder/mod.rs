@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_conversation_only_a_form_that_speaks_for_itself_counts() {
+    fn without_a_conversation_only_an_evident_form_counts() {
         for (name, value) in [("city", "<city>"), ("city", "{{ city }}"), ("city", "<your city>")] {
             assert_eq!(found(name, &json!(value), None).len(), 1, "{value}");
         }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_looked_at_and_a_value_that_breaks_its_schema_is_that_fault_alone() {
+    fn items_are_checked_and_a_schema_violation_is_that_fault_alone() {
         assert_eq!(found("to", &json!(["a@b.c", "<name>"]), Some(""))[0].path.as_str(), "/to/1");
         let wrong = found("unit", &json!("<unit>"), Some(""));
         assert_eq!(wrong.iter().map(|found| found.code).collect::<Vec<_>>(), [FaultCode::Constraint]);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_time_is_held_up_by_default_and_says_what_the_earlier_ones_gave() {
+    fn the_third_time_is_held_up_by_default_with_earlier_results() {
         let diagnosis = found("get_weather", &[&[weather("sunny")], &[weather("sunny")]]).remove(0);
         assert_eq!((diagnosis.code, &diagnosis.facts["times"]), (FaultCode::Circle, &2.into()));
         assert_eq!((&diagnosis.facts["result"], &diagnosis.facts["failed"]), (&"sunny".into(), &false.into()));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_that_comes_back_word_for_word_is_a_circle_whatever_the_tool() {
+    fn a_failure_repeated_word_for_word_is_a_circle_for_any_tool() {
         let stuck = past("move_robot", r#"{"x":1}"#, "Error: a wall is in the way");
         assert!(is_held_up("move_robot", &[slice::from_ref(&stuck), slice::from_ref(&stuck)]));
     }
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_without_a_result_or_before_the_user_spoke_does_not_count() {
+    fn a_call_without_result_or_before_the_user_does_not_count() {
         let unanswered = PastCall { result: None, ..weather("") };
         assert!(!is_held_up("get_weather", &[slice::from_ref(&unanswered), slice::from_ref(&unanswered)]));
         let mut transcript = Transcript::default();

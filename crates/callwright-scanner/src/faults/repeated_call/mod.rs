@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_no_repetition_where_something_was_learned_or_is_no_longer_known() {
+    fn a_call_is_no_repetition_after_new_or_forgotten_knowledge() {
         let other = past("search", r#"{"query":"x"}"#, "found y");
         assert!(found(&[&[oslo("sunny")], &[other]]).is_empty(), "another call gave something");
         assert!(found(&[&[past("get_weather", r#"{"city":"Oslo"}"#, "sunny")]]).is_empty(), "other arguments");
@@ -165,14 +165,14 @@ mod tests {
     }
 
     #[test]
-    fn only_a_call_that_is_otherwise_right_is_held_against_earlier_ones() {
+    fn only_an_otherwise_right_call_is_compared_with_earlier_ones() {
         let again = past("get_weather", r#"{"city":1}"#, "Error: city must be a string");
         let found = found_under(&rules(), "get_weather", r#"{"city":1}"#, &[&[again]]);
         assert_eq!(found.iter().map(|found| found.code).collect::<Vec<_>>(), [FaultCode::TypeMismatch]);
     }
 
     #[test]
-    fn by_default_it_is_only_noted_and_without_a_conversation_never_found() {
+    fn it_is_only_noted_by_default_and_requires_a_conversation() {
         let mut transcript = Transcript::default();
         transcript.called(vec![oslo("sunny")]);
         let context = Context { conversation: Some(&transcript), ..Context::default() };

@@ -54,7 +54,7 @@ async fn reason(status: &'static str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn texts_are_sent_in_batches_with_the_key_and_come_back_in_order() {
+async fn texts_are_sent_in_batches_with_the_key_and_return_in_order() {
     let server = TestServer::start(answer).await;
     let embedder = build(&settings(format!("{}/v1/", server.url()))).unwrap();
     let vectors = embedder.embed(texts(&["aaaa", " ", "b", "cc"])).await.unwrap();

@@ -220,7 +220,7 @@ async fn entries_of_other_replicas_stay_while_those_run() {
 
 #[requires(postgres)]
 #[tokio::test]
-async fn concurrent_requests_of_replicas_respect_the_limit_of_the_queue() {
+async fn concurrent_requests_of_replicas_respect_the_queue_limit() {
     let url = postgres_server::database();
     let settings = at_postgres(url);
     let replicas = [Store::open(&settings, Path::new("")).await, Store::open(&settings, Path::new("")).await];

@@ -82,7 +82,7 @@ fn a_regular_stream_becomes_the_answer_of_an_unstreamed_request() {
 }
 
 #[test]
-fn a_delta_of_another_kind_does_not_split_the_block_with_its_index() {
+fn a_delta_of_another_kind_does_not_split_its_indexed_block() {
     let call_of = |input: Value| json!({"type": "tool_use", "id": "toolu_1", "name": "f", "input": input});
     for stray in [vec![""], vec!["\n"], vec!["Wait", ", more."]] {
         let mut events = vec![start(0, call("toolu_1", "f")), input_delta(0, "{\"n\":")];

@@ -217,7 +217,7 @@ fn a_string_becomes_a_message_when_the_conversation_goes_on() {
 }
 
 #[test]
-fn an_answer_is_pushed_as_it_came_and_its_results_have_the_type_of_their_calls() {
+fn an_answer_is_pushed_unchanged_and_results_have_call_types() {
     let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "g"});
     let custom = json!({"type": "custom_tool_call", "id": "ctc_1", "call_id": "b", "name": "sql", "input": "x"});
     let items = [reasoning, function_call("fc_1", "a", "{}"), custom];

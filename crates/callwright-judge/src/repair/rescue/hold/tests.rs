@@ -67,7 +67,7 @@ fn marks_at_the_end_are_held_until_other_text_follows() {
 }
 
 #[test]
-fn text_that_may_be_a_copy_is_held_beside_a_native_call_and_only_that() {
+fn only_text_that_may_be_a_copy_is_held_beside_a_native_call() {
     for (text, sent) in [("I look.\n<tool_call>{\"na", 8), ("I look.", 7), ("I look.\n</s>", 8), ("get_wea", 7)] {
         let mut hold = Hold::new(&STARTS, rules(Evidence::Amid)).with_residue(true);
         hold.push(text);

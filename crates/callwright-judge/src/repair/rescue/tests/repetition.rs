@@ -362,7 +362,7 @@ fn check(failures: &[String]) {
 
 /// Every place has every writing; notations take turns, so that every writing has every notation in each protocol.
 #[test]
-fn no_writing_of_a_repeated_text_becomes_a_call_without_confirmation() {
+fn no_form_of_a_repeated_text_is_a_call_without_confirmation() {
     let written = notations("customers", "stale accounts");
     check(&failures(|place, protocol, template| {
         let mut missed = Vec::new();
@@ -380,7 +380,7 @@ fn no_writing_of_a_repeated_text_becomes_a_call_without_confirmation() {
 }
 
 #[test]
-fn no_pair_of_notations_makes_a_call_of_a_repeated_text_without_confirmation() {
+fn no_two_notations_make_a_repeated_text_an_unconfirmed_call() {
     let written = notations("customers", "stale accounts");
     check(&failures(|place, protocol, template| {
         let pairs = written
@@ -420,7 +420,7 @@ fn request_with(message: &str, page: Option<&str>) -> ModelRequest {
 }
 
 #[test]
-fn a_user_who_names_tool_and_values_in_a_sentence_writes_no_call() {
+fn tool_and_values_in_a_users_sentence_are_no_call() {
     let answer = "<tool_call>\n{\"name\": \"find_rows\", \"arguments\": {\"table\": \"customers\"}}\n</tool_call>";
     for (message, is_call) in [
         ("Use find_rows for the table customers, please.", true),
@@ -438,7 +438,7 @@ fn a_user_who_names_tool_and_values_in_a_sentence_writes_no_call() {
 }
 
 #[test]
-fn calls_without_long_values_are_found_by_the_form_of_their_names() {
+fn calls_without_long_values_are_found_by_their_names_form() {
     let tool_set = crate::repair::rescue::testing::tools();
     for (page, answer, is_call) in [
         ("Now ping() it.", "<tool_call>{\"name\": \"ping\", \"arguments\": {}}</tool_call>", false),
@@ -456,7 +456,7 @@ fn calls_without_long_values_are_found_by_the_form_of_their_names() {
 }
 
 #[test]
-fn what_cannot_be_read_and_foreign_content_before_a_change_are_confirmed() {
+fn unreadable_and_foreign_text_before_a_change_is_confirmed() {
     let tools = json!([{"type": "function", "function": {"name": "drop_table", "parameters":
         {"type": "object", "properties": {"table": {"type": "string"}}}}}]);
     let user = || json!({"role": "user", "content": "Clean up."});

@@ -290,7 +290,7 @@ fn most_lines_with_quotes_are_read_where_one_argument_is_given() {
 }
 
 #[test]
-fn strings_with_quotes_of_their_own_are_read_where_only_one_reading_fits() {
+fn strings_with_inner_quotes_are_read_where_one_reading_fits() {
     let command = |text: &str| match rescue(text, tools(), &Situation::with(Evidence::Amid)) {
         Reading::Calls(rescued) => {
             let [call] = rescued.calls.as_slice() else { panic!("{rescued:?}") };

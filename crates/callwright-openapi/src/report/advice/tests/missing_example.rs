@@ -11,7 +11,7 @@ fn messages_for(schema: Value, description: &str) -> Vec<String> {
 }
 
 #[test]
-fn patterns_of_several_parts_and_unusual_formats_need_an_example() {
+fn patterns_of_several_parts_and_rare_formats_need_an_example() {
     let expected = "the query parameter `s` must have the pattern `^[A-Z]{2}-\\d+$`";
     assert_eq!(messages_for(json!({"type": "string", "pattern": "^[A-Z]{2}-\\d+$"}), "An id."), [expected]);
     assert_eq!(messages_for(json!({"type": "string", "format": "x-part-number"}), "").len(), 1);

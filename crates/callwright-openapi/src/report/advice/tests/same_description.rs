@@ -4,7 +4,7 @@ use super::{advice_on, messages};
 use serde_json::json;
 
 #[test]
-fn operations_with_the_same_text_are_reported_once_and_those_without_text_are_not() {
+fn operations_with_the_same_text_are_reported_once() {
     let found = advice_on(
         "same-description",
         json!({"openapi": "3.0.0", "paths": {
