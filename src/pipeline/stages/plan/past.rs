@@ -48,11 +48,15 @@ impl Past {
         let started = Instant::now();
         let (turn, chars) = (&*context.turn, context.turn.learned.library.settings().request_chars);
         let vector = message_vector(context.pipeline, turn, request, chars, Stage::Plan).await;
-        let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint);
-        let query =
-            ProcedureQuery { scope: &self.scope, text: request, vector: vector.as_ref(), is_available: &in_play };
-        let parameters = |name: &str| Some(Arc::clone(&tools.named(name)?.tool.tool.parameters));
-        let found = template(&context.turn.learned.library, &query, &parameters);
+        let query = ProcedureQuery {
+            scope: &self.scope,
+            text: request,
+            vector: vector.as_ref(),
+            is_available: &|name, fingerprint| is_in_play(tools, name, fingerprint),
+        };
+        let found = template(&context.turn.learned.library, &query, &|name| {
+            Some(Arc::clone(&tools.named(name)?.tool.tool.parameters))
+        });
         let drawn = found.as_ref().map(|procedure| Lot::of(context.turn).falls_on(&procedure.id, &procedure.tally));
         let found = found.filter(|_| drawn.as_ref().is_some_and(|drawn| !drawn.withheld));
         context.turn.record.procedures(drawn);
@@ -74,20 +78,17 @@ impl Past {
         }
         let library = Arc::clone(&context.turn.learned.library);
         let embedder = context.turn.learned.embedder.clone();
-        let in_play = |name: &str, fingerprint: Option<&Fingerprint>| is_in_play(tools, name, fingerprint);
-        let outputs = |name: &str| tools.named(name).map(|tool| tool.outputs).unwrap_or_default();
         let lot = Lot::of(context.turn);
         let drawn = |id: &str| {
             let tally = library.get(&self.scope, id).map(|procedure| procedure.tally).unwrap_or_default();
             lot.falls_on(id, &tally)
         };
-        let withheld = |id: &str| drawn(id).withheld;
         let lookup = ProcedureLookup {
             store: &library,
             scope: &self.scope,
-            is_available: &in_play,
-            outputs: &outputs,
-            withheld: &withheld,
+            is_available: &|name, fingerprint| is_in_play(tools, name, fingerprint),
+            outputs: &|name| tools.named(name).map(|tool| tool.outputs).unwrap_or_default(),
+            withheld: &|id| drawn(id).withheld,
             embedder: embedder.as_deref(),
         };
         let offered: Vec<_> = tools.offered.iter().filter_map(|at| tools.tool(*at)).collect();
