@@ -1,6 +1,6 @@
 """Tests of what could be wrong without notice: `cd bench && python3 -B -m unittest comparison.tests`.
 
-They use the load generator of `cargo build --release --package callwright-bench`.
+They use the load generator of `cargo build --package callwright-bench`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .peers import PEERS
 from .processes import Server
 from .targets import Direct, Fleet, Programs, Target
 
-GENERATOR = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "callwright-bench"
+GENERATOR = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "callwright-bench"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -204,7 +204,7 @@ class Clients(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.assertTrue(GENERATOR.exists(), f"{GENERATOR} is missing: cargo build --release --package callwright-bench")
+        self.assertTrue(GENERATOR.exists(), f"{GENERATOR} is missing: cargo build --package callwright-bench")
         work = self.folder / "work"
         work.mkdir()
         self.fleet = Fleet(GENERATOR, work)

@@ -41,10 +41,9 @@ const PROSE: [(&str, &str, &[&str]); 14] = [
 ];
 
 /// Sources with texts of conversations or for models, which are worded by measurement.
-const CONVERSATIONS: [&str; 5] = [
+const CONVERSATIONS: [&str; 4] = [
     "crates/callwright-demo/src/conversations.rs",
     "crates/callwright-demo/src/scripted_model/",
-    "crates/callwright-memory/src/experience/prompts/",
     "crates/callwright-explain/src/failures/text_rules.rs",
     "crates/callwright-search/src/retrieval/function_words.rs",
 ];
