@@ -106,39 +106,37 @@ const TABLES: [PortableTable; 6] = [
     },
 ];
 
-/// Positions of the topics before [`TABLES`], in the order of export.
-const TRACES: usize = 0;
-const LESSONS: usize = 1;
-const PROCEDURES: usize = 2;
-const FEEDBACK: usize = 3;
-const REPRESENTATIONS: usize = 4;
-const SAMPLES: usize = 5;
-const KEYS: usize = 6;
-const FIRST_TABLE: usize = 7;
+/// Table whose rows are exported as documents.
+struct DocumentTable {
+    name: &'static str,
+    /// Condition of the exported rows, or an empty text.
+    condition: &'static str,
+    /// Columns of the primary key, all of type text.
+    key: &'static [&'static str],
+    read: fn(&str) -> serde_json::Result<PortableItem>,
+}
+
+/// Tables of documents, which are exported before [`TABLES`]. The topic of a position counts both in this order.
+const DOCUMENTS: [DocumentTable; 7] = [
+    DocumentTable { name: "traces", condition: "", key: &["id"], read: trace },
+    DocumentTable { name: "lessons", condition: NOT_DELETED, key: &["id"], read: lesson },
+    DocumentTable { name: "procedures", condition: NOT_DELETED, key: &["id"], read: procedure },
+    DocumentTable { name: "feedback", condition: "", key: &["trace", "source"], read: feedback },
+    DocumentTable { name: "representations", condition: NOT_DELETED, key: &["id"], read: representation },
+    DocumentTable { name: "samples", condition: NOT_DELETED, key: &["id"], read: sample },
+    DocumentTable { name: "virtual_keys", condition: "", key: &["id"], read: key },
+];
 
 impl Database {
     pub(crate) async fn export(&self, position: ExportPosition, limit: u32) -> Result<ExportPart, StoreError> {
         let ExportPosition { topic, after } = position;
         let mut exported = ExportPart::default();
-        let last = match topic {
-            TRACES => self.documents("traces", "", &["id"], &after, limit, &mut exported, trace).await?,
-            LESSONS => self.documents("lessons", NOT_DELETED, &["id"], &after, limit, &mut exported, lesson).await?,
-            PROCEDURES => {
-                self.documents("procedures", NOT_DELETED, &["id"], &after, limit, &mut exported, procedure).await?
-            }
-            FEEDBACK => {
-                self.documents("feedback", "", &["trace", "source"], &after, limit, &mut exported, feedback).await?
-            }
-            REPRESENTATIONS => {
-                self.documents("representations", NOT_DELETED, &["id"], &after, limit, &mut exported, representation)
-                    .await?
-            }
-            SAMPLES => self.documents("samples", NOT_DELETED, &["id"], &after, limit, &mut exported, sample).await?,
-            KEYS => self.documents("virtual_keys", "", &["id"], &after, limit, &mut exported, key).await?,
-            _ => match TABLES.get(topic - FIRST_TABLE) {
-                None => return Ok(exported),
-                Some(table) => self.rows(table, &after, limit, &mut exported).await?,
-            },
+        let last = if let Some(table) = DOCUMENTS.get(topic) {
+            self.documents(table, &after, limit, &mut exported).await?
+        } else if let Some(table) = TABLES.get(topic - DOCUMENTS.len()) {
+            self.rows(table, &after, limit, &mut exported).await?
+        } else {
+            return Ok(exported);
         };
         exported.next = Some(match last {
             Some(after) => ExportPosition { topic, after },
@@ -148,24 +146,21 @@ impl Database {
     }
 
     /// Exports the next documents of a table; returns the key of the last one, if any.
-    #[expect(clippy::too_many_arguments, reason = "the parameters by which topics differ")]
     async fn documents(
         &self,
-        table: &str,
-        condition: &str,
-        key: &[&str],
+        table: &DocumentTable,
         after: &[String],
         limit: u32,
         exported: &mut ExportPart,
-        read: fn(&str) -> serde_json::Result<PortableItem>,
     ) -> Result<Option<Vec<String>>, StoreError> {
+        let DocumentTable { name, condition, key, read } = *table;
         let columns = format!("{}, document", key.join(", "));
-        let cells: Vec<Cells> = self.fetch_all(next_rows(table, &columns, condition, key, after, limit)).await?;
+        let cells: Vec<Cells> = self.fetch_all(next_rows(name, &columns, condition, key, after, limit)).await?;
         for Cells(cells) in &cells {
             let document = cells.get("document").and_then(Json::as_str).unwrap_or_default();
             match read(document) {
                 Ok(item) => exported.items.push(item),
-                Err(error) => exported.problems.push(format!("{table} {}: {error}", key_of(cells, key).join(" "))),
+                Err(error) => exported.problems.push(format!("{name} {}: {error}", key_of(cells, key).join(" "))),
             }
         }
         Ok(cells.last().map(|Cells(cells)| key_of(cells, key)))
