@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::pipeline::{Pipeline, ROWS_PER_SWEEP};
+use crate::pipeline::Pipeline;
 use callwright_common::tasks::supervised;
+use callwright_store::SWEEP_ROWS;
 use callwright_store::Store;
 
 /// Pause after a sweep that removed few rows.
@@ -27,13 +28,13 @@ async fn remove(store: &Store, pipeline: &Pipeline, ending: &CancellationToken) 
     loop {
         // While the store is down, expired rows wait for a later sweep.
         let removed = [
-            store.forget_kept_parts(ROWS_PER_SWEEP).await,
-            store.forget_plans(ROWS_PER_SWEEP).await,
-            store.expire_objects(ROWS_PER_SWEEP).await,
+            store.forget_kept_parts(SWEEP_ROWS).await,
+            store.forget_plans(SWEEP_ROWS).await,
+            store.expire_objects(SWEEP_ROWS).await,
         ];
         let removed = removed.into_iter().flatten().max().unwrap_or_default();
         let _ = pipeline.approvals.sweep().await;
-        let pause = if removed >= u64::from(ROWS_PER_SWEEP) { PAUSE_AGAIN } else { PAUSE };
+        let pause = if removed >= u64::from(SWEEP_ROWS) { PAUSE_AGAIN } else { PAUSE };
         tokio::select! {
             () = ending.cancelled() => return,
             () = tokio::time::sleep(pause) => {}

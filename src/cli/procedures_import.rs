@@ -12,6 +12,7 @@ use super::plain;
 use super::setup::{runtime, with_store};
 use crate::app;
 use crate::config::LoadedConfig;
+use callwright_common::limits::FILE_BYTES;
 use callwright_memory::LearnOutcome;
 use callwright_memory::procedures::import::{self, OperationName};
 use callwright_memory::procedures::{ProcedureTool, Settings, merge_draft};
@@ -100,8 +101,8 @@ fn read(path: &Path, catalog: &Catalog, settings: &Settings) -> Vec<Result<ReadD
 
 fn text(path: &Path) -> Result<String, String> {
     let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > import::MAX_BYTES {
-        return Err(format!("has {size} bytes; at most {} are read", import::MAX_BYTES));
+    if size > FILE_BYTES {
+        return Err(format!("has {size} bytes; at most {} are read", FILE_BYTES));
     }
     fs::read_to_string(path).map_err(|error| error.to_string())
 }

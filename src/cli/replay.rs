@@ -10,7 +10,8 @@ use super::errors::VerbResult;
 use super::progress::ProgressPrinter;
 use super::setup::load_policy;
 use super::shared_arguments::OutputFormat;
-use super::table::{Column, SHOWN_ROWS, TextTable};
+use super::table::{Column, TextTable};
+use callwright_common::limits::LISTED_ROWS;
 use callwright_lab::{self as offline, Fates, MAX_LINE_BYTES, Replay, ReplayJob, Rows, grouped};
 use callwright_types::FaultCode;
 
@@ -121,7 +122,7 @@ fn rows(table: &mut TextTable, title: &str, rows: &Rows) {
         return;
     }
     heading(table, title, &["calls", "clean", "repaired", "sent back", "handed over"]);
-    let (shown, rest) = rows.split_at(rows.len().min(SHOWN_ROWS));
+    let (shown, rest) = rows.split_at(rows.len().min(LISTED_ROWS));
     for row in shown {
         fates(table, &row.name, row.calls, &row.fates);
     }

@@ -4,9 +4,6 @@ use anstyle::Style;
 
 use super::plain;
 
-/// Maximum number of rows shown of a long table; `--format json` or a file has all.
-pub(super) const SHOWN_ROWS: usize = 20;
-
 /// Alignment and width of a column. A column of the first kinds is as wide as its longest cell, or wider.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Column {

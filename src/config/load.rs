@@ -5,6 +5,8 @@ use std::io::{self, Read};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use callwright_common::limits::FILE_BYTES;
+
 use super::document::ConfigDocument;
 use super::problem::{ConfigError, ConfigProblem};
 use super::settings::Settings;
@@ -15,10 +17,6 @@ pub const DEFAULT_FILE: &str = "callwright.toml";
 
 /// Environment variable that names the file if the command line does not.
 pub const FILE_VARIABLE: &str = "CALLWRIGHT_CONFIG";
-
-/// Maximum size of a configuration file, in bytes. Hand-written files have a hundredth of it; a wrong path to a huge
-/// file is reported instead of read.
-const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Configuration options of the command line.
 #[derive(Debug, Clone, Default)]
@@ -91,9 +89,9 @@ fn find(request: &ConfigRequest, environment: &Environment) -> Option<PathBuf> {
 
 fn read(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(file)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_FILE_BYTES {
-        return Err(io::Error::other(format!("larger than {MAX_FILE_BYTES} bytes, the limit of a configuration file")));
+    File::open(file)?.take(FILE_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES {
+        return Err(io::Error::other(format!("larger than {FILE_BYTES} bytes, the limit of a configuration file")));
     }
     Ok(text)
 }

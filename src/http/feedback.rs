@@ -15,14 +15,12 @@ use super::json::{self, Answer, Json, Sent, SentBody};
 use super::received_body::{BodySender, receive};
 use super::state::{ClientSide, OperatorSide};
 use crate::pipeline::tenant;
+use callwright_common::limits::TEXT_LENGTH;
 use callwright_store::{FeedbackResult, FeedbackRow, FeedbackVerdict, Store};
 use callwright_types::Scope;
 
 /// Maximum number of bytes of a verdict.
 const MAX_BODY: usize = 256 * 1024;
-
-/// Maximum number of characters of a comment.
-const MAX_COMMENT: usize = 4_000;
 
 /// Maximum number of characters of an accepted trace id; the proxy's ids have 32.
 const MAX_TRACE: usize = 64;
@@ -113,10 +111,10 @@ async fn keep(
     let VerdictMark { verdict, expected, comment } = mark;
     if trace.is_empty()
         || trace.len() > MAX_TRACE
-        || comment.as_ref().is_some_and(|it| it.chars().count() > MAX_COMMENT)
+        || comment.as_ref().is_some_and(|it| it.chars().count() > TEXT_LENGTH)
     {
         let message = format!(
-            "`trace_id` must be the value of `x-callwright-trace`, and `comment` at most {MAX_COMMENT} characters"
+            "`trace_id` must be the value of `x-callwright-trace`, and `comment` at most {TEXT_LENGTH} characters"
         );
         return Err(error::invalid_body(message).into());
     }

@@ -15,6 +15,7 @@ use super::error::{self, Refusal};
 use super::state::ClientSide;
 use crate::keys;
 use crate::pipeline::{MemoryFull, Reservation, SMALL_BODY_BYTES, held};
+use callwright_common::limits::BUFFER_BYTES;
 use callwright_telemetry::labels::{CloseReason, Listener};
 
 /// Memory reserved for one body. The share is dropped last, because its end means that there is room.
@@ -175,9 +176,6 @@ async fn has_room(side: &ClientSide, sender: Option<&(Arc<BodyShares>, CallerId)
     }
 }
 
-/// Size in bytes of the first buffer of a body with a declared length. Most requests of agents fit.
-const FIRST_BUFFER: usize = 64 * 1024;
-
 /// Factor by which the buffer of a body with a declared length grows. A byte of it is copied 1/7 times on average.
 const DECLARED_GROWTH: usize = 8;
 
@@ -203,7 +201,7 @@ async fn collect(
         }
         if length > capacity {
             let grown = match declared {
-                Some(_) => capacity.saturating_mul(DECLARED_GROWTH).max(FIRST_BUFFER),
+                Some(_) => capacity.saturating_mul(DECLARED_GROWTH).max(BUFFER_BYTES),
                 None => capacity.saturating_mul(2),
             };
             let larger = grown.clamp(length, longest);

@@ -5,16 +5,11 @@ use serde::{Deserialize, Deserializer};
 
 use super::known::globs;
 use super::registrar::KeyError;
+use callwright_common::limits::{LINE_CHARS, WORD_CHARS};
 use callwright_types::{BudgetPeriod, KeyLimits, VirtualKey, ids};
-
-/// Maximum number of characters of a name, which appears in metrics, traces and policies.
-const MAX_NAME: usize = 100;
 
 /// Maximum number of model globs or policy names of one key; longer lists are unreadable.
 const MAX_NAMES: usize = 100;
-
-/// Maximum number of characters of a list entry.
-const MAX_GLOB: usize = 200;
 
 /// A key to create.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -125,11 +120,11 @@ impl KeyChange {
 /// Checks the name of a key or a group.
 pub(super) fn check_name(field: &str, name: &str) -> Result<(), KeyError> {
     let has_valid_letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'));
-    if (1..=MAX_NAME).contains(&name.len()) && has_valid_letters && !name.starts_with(ids::KEY_ID) {
+    if (1..=WORD_CHARS).contains(&name.len()) && has_valid_letters && !name.starts_with(ids::KEY_ID) {
         return Ok(());
     }
     Err(KeyError::Invalid(format!(
-        "`{field}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`, and must not begin with `{}`, as ids do",
+        "`{field}` must be 1 to {WORD_CHARS} letters, digits, `-`, `_` or `.`, and must not begin with `{}`, as ids do",
         ids::KEY_ID
     )))
 }
@@ -170,9 +165,9 @@ fn check_texts(field: &str, texts: &[String]) -> Result<(), KeyError> {
 }
 
 fn check_text(field: &str, text: &str) -> Result<(), KeyError> {
-    if text.chars().count() > MAX_GLOB || text.chars().any(char::is_control) {
+    if text.chars().count() > LINE_CHARS || text.chars().any(char::is_control) {
         return Err(KeyError::Invalid(format!(
-            "`{field}` must have at most {MAX_GLOB} characters, without control characters"
+            "`{field}` must have at most {LINE_CHARS} characters, without control characters"
         )));
     }
     Ok(())

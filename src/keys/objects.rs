@@ -10,11 +10,9 @@ use super::request_permit::ReservedCharge;
 use super::settings::{ObjectSharing, Settings, UnknownObjects};
 use callwright_common::cache::ByteCache;
 use callwright_common::digest;
+use callwright_common::limits::CACHE_BYTES;
 use callwright_store::{ObjectOwner, ObjectRow, Store, StoreError};
 use callwright_types::{KeyNote, VirtualKey};
-
-/// Memory of the owners that were read or written last.
-const CACHE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// Maximum number of objects that wait for the store to accept writes again.
 const MAX_UNWRITTEN: usize = 50_000;

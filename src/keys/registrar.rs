@@ -7,11 +7,9 @@ use super::change::{KeyChange, KeyDraft, check_name};
 use super::ledger::subject_of_key;
 use super::report::{KeyReport, UsageSummary};
 use super::secret;
+use callwright_common::limits::ATTEMPTS;
 use callwright_store::{KeyPut, MAX_PAGE, Revision, Store, StoreError};
 use callwright_types::{KeyLimits, KeySecret, Secret, VirtualKey, ids};
-
-/// Number of attempts of a change when concurrent changes interfere.
-const TRIES: u32 = 3;
 
 /// Maximum number of valid secrets of a key, including the latest; faster rotation invalidates the oldest.
 const MAX_SECRETS: usize = 5;
@@ -166,7 +164,7 @@ impl<'a> Registrar<'a> {
         id_or_name: &str,
         change: impl Fn(&mut VirtualKey, Timestamp) -> Result<(), KeyError>,
     ) -> Result<KeyReport, KeyError> {
-        for _ in 0..TRIES {
+        for _ in 0..ATTEMPTS {
             let (mut key, seen) = self.find(id_or_name).await?;
             if key.revoked_at.is_some() {
                 return Err(KeyError::Revoked(key.name));

@@ -3,12 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use callwright_common::limits::BUFFER_BYTES;
 
 use super::memory_limit::{MemoryFull, MemoryLimit, Reservation, held};
-
-/// Number of bytes that each answer may hold uncounted, and in which counted memory grows. Most answers need no more than
-/// the uncounted ones, and are never refused.
-const STEP_BYTES: usize = 64 * 1024;
 
 /// Memory of an answer: what is read of it and kept until it is judged and has left.
 #[derive(Debug)]
@@ -21,7 +18,7 @@ pub(crate) struct AnswerMemory {
 
 impl Default for AnswerMemory {
     fn default() -> Self {
-        Self { granted: STEP_BYTES, reservation: None }
+        Self { granted: BUFFER_BYTES, reservation: None }
     }
 }
 
@@ -36,7 +33,7 @@ impl AnswerMemory {
 
     #[cold]
     fn grow(&mut self, bytes: usize, limit: &Arc<MemoryLimit>) -> Result<(), MemoryFull> {
-        let granted = bytes.saturating_add(STEP_BYTES);
+        let granted = bytes.saturating_add(BUFFER_BYTES);
         let reservation = self.reservation.get_or_insert_with(|| limit.reservation());
         reservation.add(granted - self.granted, granted)?;
         self.granted = granted;
@@ -60,16 +57,16 @@ mod tests {
     #[test]
     fn large_answers_count_until_they_have_left_and_small_never() {
         let metrics = Metrics::new();
-        let limit = MemoryLimit::new(8 * STEP_BYTES, &metrics.answer_bytes);
+        let limit = MemoryLimit::new(8 * BUFFER_BYTES, &metrics.answer_bytes);
         let mut small = AnswerMemory::default();
-        small.hold(STEP_BYTES, &limit).unwrap();
+        small.hold(BUFFER_BYTES, &limit).unwrap();
         assert_eq!(metrics.answer_bytes.get(), 0);
         let mut large = AnswerMemory::default();
-        large.hold(STEP_BYTES + 1, &limit).unwrap();
+        large.hold(BUFFER_BYTES + 1, &limit).unwrap();
         let counted = usize::try_from(metrics.answer_bytes.get()).unwrap();
-        assert_eq!(counted, STEP_BYTES + 1);
-        assert_eq!(large.hold(9 * STEP_BYTES, &limit), Err(MemoryFull));
-        assert_eq!(small.hold(STEP_BYTES, &limit), Ok(()), "small answers are never refused");
+        assert_eq!(counted, BUFFER_BYTES + 1);
+        assert_eq!(large.hold(9 * BUFFER_BYTES, &limit), Err(MemoryFull));
+        assert_eq!(small.hold(BUFFER_BYTES, &limit), Ok(()), "small answers are never refused");
         let body = large.keep(Bytes::from_static(b"answer"));
         drop(large);
         assert_ne!(metrics.answer_bytes.get(), 0);

@@ -9,14 +9,12 @@ use tokio_util::sync::CancellationToken;
 use crate::webhook::{ApprovalEvent, Webhook};
 use callwright_executor::Grant;
 use callwright_store::{
-    Approval, ApprovalFilter, ApprovalPage, DecisionResult, Question, QueueResult, Ruling, Store, StoreError,
+    Approval, ApprovalFilter, ApprovalPage, DecisionResult, Question, QueueResult, Ruling, SWEEP_ROWS, Store,
+    StoreError,
 };
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Decision;
 use callwright_types::{ApprovalNote, ApprovalStatus};
-
-/// Maximum number of rows of a kind that one sweep removes: it holds the write lock of the store.
-pub const ROWS_PER_SWEEP: u32 = 500;
 
 /// The approval queue with in-process notification: waiting turns receive decisions at once.
 #[derive(Debug)]
@@ -92,7 +90,7 @@ impl ApprovalDesk {
     /// # Errors
     /// [`StoreError`].
     pub async fn sweep(&self) -> Result<(), StoreError> {
-        let expired = self.store.expire_approvals(ROWS_PER_SWEEP).await?;
+        let expired = self.store.expire_approvals(SWEEP_ROWS).await?;
         self.metrics.approvals.add(Decision::Expired, expired);
         Ok(())
     }

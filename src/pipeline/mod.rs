@@ -33,7 +33,7 @@ mod tools;
 mod turn;
 
 pub use answer::{AnswerBody, DeliveryAck, NoAnswer, PendingAnswer, Running, TurnAnswer};
-pub use approvals::{ApprovalDesk, ROWS_PER_SWEEP};
+pub use approvals::ApprovalDesk;
 pub use charge::{refusal_body, refusal_headers};
 pub use deferred::Deferred;
 pub use fetched::FetchedResponse;

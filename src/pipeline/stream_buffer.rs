@@ -6,9 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-
-/// Maximum number of queued bytes at which the turn goes on. A single event may be larger.
-const MAX_QUEUED_BYTES: usize = 64 * 1024;
+use callwright_common::limits::BUFFER_BYTES;
 
 /// Creates a queue for the events of one answer.
 pub(crate) fn stream_buffer() -> (EventSender, EventReceiver) {
@@ -49,7 +47,7 @@ impl Queue {
     fn pop(&mut self) -> Option<Bytes> {
         let event = self.events.pop_front()?;
         self.bytes -= event.len();
-        if self.bytes <= MAX_QUEUED_BYTES
+        if self.bytes <= BUFFER_BYTES
             && let Some(sender) = self.sender.take()
         {
             sender.wake();
@@ -66,7 +64,7 @@ impl Queue {
 }
 
 impl EventSender {
-    /// Queues events, and waits while more than [`MAX_QUEUED_BYTES`] are queued. The turn waits behind a large event, not
+    /// Queues events, and waits while more than [`BUFFER_BYTES`] are queued. The turn waits behind a large event, not
     /// before it: it must not read the next one while this one is in memory.
     ///
     /// # Errors
@@ -82,7 +80,7 @@ impl EventSender {
             if let Some(receiver) = queue.receiver.take() {
                 receiver.wake();
             }
-            if queue.bytes <= MAX_QUEUED_BYTES {
+            if queue.bytes <= BUFFER_BYTES {
                 return Ok(());
             }
         }
@@ -94,7 +92,7 @@ impl EventSender {
         if queue.is_closed {
             return Poll::Ready(Err(ReceiverGone));
         }
-        if queue.bytes <= MAX_QUEUED_BYTES {
+        if queue.bytes <= BUFFER_BYTES {
             return Poll::Ready(Ok(()));
         }
         queue.sender = Some(cx.waker().clone());
@@ -151,10 +149,10 @@ mod tests {
     #[tokio::test]
     async fn a_sender_waits_while_more_than_the_limit_is_queued() {
         let (sender, mut receiver) = stream_buffer();
-        assert_eq!(sender.send(bytes(MAX_QUEUED_BYTES)).now_or_never(), Some(Ok(())));
+        assert_eq!(sender.send(bytes(BUFFER_BYTES)).now_or_never(), Some(Ok(())));
         let mut send = Box::pin(sender.send(bytes(1)));
         assert!(poll!(&mut send).is_pending());
-        assert_eq!(receiver.try_next().map(|events| events.len()), Some(MAX_QUEUED_BYTES));
+        assert_eq!(receiver.try_next().map(|events| events.len()), Some(BUFFER_BYTES));
         assert_eq!(send.await, Ok(()));
         assert_eq!((next(&mut receiver).await, receiver.try_next()), (Some(1), None));
     }
@@ -162,9 +160,9 @@ mod tests {
     #[tokio::test]
     async fn a_large_event_passes_and_blocks_until_it_is_taken() {
         let (sender, mut receiver) = stream_buffer();
-        let mut send = Box::pin(sender.send(bytes(10 * MAX_QUEUED_BYTES)));
+        let mut send = Box::pin(sender.send(bytes(10 * BUFFER_BYTES)));
         assert!(poll!(&mut send).is_pending());
-        assert_eq!(next(&mut receiver).await, Some(10 * MAX_QUEUED_BYTES));
+        assert_eq!(next(&mut receiver).await, Some(10 * BUFFER_BYTES));
         assert_eq!(send.await, Ok(()));
     }
 
@@ -195,7 +193,7 @@ mod tests {
     #[tokio::test]
     async fn a_send_ends_with_the_receiver() {
         let (sender, receiver) = stream_buffer();
-        let mut send = Box::pin(sender.send(bytes(MAX_QUEUED_BYTES + 1)));
+        let mut send = Box::pin(sender.send(bytes(BUFFER_BYTES + 1)));
         assert!(poll!(&mut send).is_pending());
         drop(receiver);
         assert_eq!(send.await, Err(ReceiverGone));

@@ -8,6 +8,7 @@ pub mod digest;
 pub mod errors;
 pub mod html;
 pub mod json;
+pub mod limits;
 pub mod parallel;
 pub mod placeholder;
 pub mod progress;

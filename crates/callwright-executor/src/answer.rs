@@ -7,6 +7,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::charset::in_utf8;
 use super::decoding::{DecodedBody, decoded};
+use callwright_common::limits::VALUE_LENGTH;
 use callwright_types::outcome::ApiAnswer;
 
 /// Header fields that are kept, in addition to those with a prefix of [`KEPT_PREFIXES`].
@@ -18,9 +19,6 @@ const KEPT: [&str; 17] = [
 
 /// Prefixes of rate-limit header names of vendors and drafts.
 const KEPT_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit", "x-rate-limit"];
-
-/// Maximum length of a kept header field value in bytes. A longer value is payload data.
-const MAX_VALUE_BYTES: usize = 1_024;
 
 /// Maximum number of fields that are kept of a response to `HEAD`.
 const MAX_HEAD_FIELDS: usize = 48;
@@ -88,7 +86,7 @@ fn kept_of_head(headers: &HeaderMap) -> Vec<(String, String)> {
 fn fields(headers: &HeaderMap, is_kept: impl Fn(&str) -> bool) -> impl Iterator<Item = (String, String)> {
     headers
         .iter()
-        .filter(move |(name, value)| is_kept(name.as_str()) && value.len() <= MAX_VALUE_BYTES)
+        .filter(move |(name, value)| is_kept(name.as_str()) && value.len() <= VALUE_LENGTH)
         .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
 }
 

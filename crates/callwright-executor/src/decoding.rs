@@ -6,10 +6,8 @@
 use std::io::Read;
 
 use bytes::Bytes;
+use callwright_common::limits::ENCODINGS;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
-
-/// Maximum number of codings that are removed from one body. Real responses have one.
-const MAX_CODINGS: usize = 3;
 
 /// First bytes of a gzip stream (RFC 1952 section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -25,7 +23,7 @@ pub(super) struct DecodedBody {
 /// Removes the codings of a `Content-Encoding` value from `body`, up to `max_bytes`. Unknown codings remain.
 pub(super) fn decoded(body: Bytes, codings: &str, max_bytes: usize) -> DecodedBody {
     let mut body = DecodedBody { bytes: body, is_truncated: false };
-    for coding in codings.split(',').rev().map(str::trim).take(MAX_CODINGS) {
+    for coding in codings.split(',').rev().map(str::trim).take(ENCODINGS) {
         let (bytes, is_truncated) = match coding.to_ascii_lowercase().as_str() {
             "gzip" | "x-gzip" if body.bytes.starts_with(&GZIP_MAGIC) => {
                 read(MultiGzDecoder::new(&body.bytes[..]), max_bytes)

@@ -21,6 +21,7 @@ use super::request::{self, is_safe};
 use super::request_sender::{AuthorizedRequest, RequestSender};
 use super::stored_answer;
 use super::{BuildError, Settings};
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::excerpt;
 use callwright_judge::scanner::CheckedCall;
 use callwright_openapi::{Operation, Toolset};
@@ -28,9 +29,6 @@ use callwright_store::{Beginning, IntentKey, IntentState, Intents, SharedTokens,
 use callwright_types::Outcome;
 use callwright_types::Refusal;
 use callwright_types::rules::ExecuteRules;
-
-/// Maximum number of characters of a number in a refusal.
-const MAX_NUMBER_CHARS: usize = 40;
 
 /// Runs checked calls of catalog tools over HTTP. Clones share connections.
 #[derive(Clone)]
@@ -320,7 +318,7 @@ pub(super) fn vouched_for(call: &CheckedCall, operation: &Operation) -> Result<(
     if let Some(number) = long_integer::first(&call.call().arguments) {
         return Err(invalid(format!(
             "the integer {} has more than 64 bits: its last digits would be lost",
-            excerpt(number, MAX_NUMBER_CHARS)
+            excerpt(number, WORD_CHARS)
         )));
     }
     Ok(())

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use callwright_common::limits::REMEMBERED;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use url::Url;
-
-/// Number of hosts above which idle hosts are removed.
-const MANY_HOSTS: usize = 1_000;
 
 /// Limits the in-flight requests per host and port.
 pub(super) struct HostLimits {
@@ -31,7 +29,7 @@ impl HostLimits {
     fn limit(&self, url: &Url) -> Arc<Semaphore> {
         let host = (url.host_str().unwrap_or_default().to_owned(), url.port_or_known_default().unwrap_or_default());
         let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
-        if limits.len() >= MANY_HOSTS {
+        if limits.len() >= REMEMBERED {
             limits.retain(|_, limit| limit.available_permits() < self.most || Arc::strong_count(limit) > 1);
         }
         Arc::clone(limits.entry(host).or_insert_with(|| Arc::new(Semaphore::new(self.most))))
@@ -61,11 +59,11 @@ mod tests {
     async fn idle_hosts_are_removed() {
         let limits = HostLimits::new(1);
         let kept = limits.enter(&Url::parse("http://kept.example/").unwrap(), Instant::now()).await.unwrap();
-        for number in 0..2 * MANY_HOSTS {
+        for number in 0..2 * REMEMBERED {
             limits.limit(&Url::parse(&format!("http://h{number}.example/")).unwrap());
         }
         let limits = limits.limits.lock().unwrap();
-        assert!(limits.len() <= MANY_HOSTS && limits.contains_key(&("kept.example".to_owned(), 80)));
+        assert!(limits.len() <= REMEMBERED && limits.contains_key(&("kept.example".to_owned(), 80)));
         drop(kept);
     }
 }

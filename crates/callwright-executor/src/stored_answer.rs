@@ -3,13 +3,10 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use callwright_common::limits::SHORT_BODY_BYTES;
 use callwright_common::text::beginning_bytes;
 use callwright_types::Outcome;
 use callwright_types::outcome::ApiAnswer;
-
-/// Maximum number of body bytes that are stored. Responses to state-changing requests are short; longer ones are
-/// truncated.
-const MAX_BODY_BYTES: usize = 64 * 1024;
 
 #[derive(Serialize, Deserialize)]
 struct StoredResponse {
@@ -23,7 +20,7 @@ struct StoredResponse {
 pub(super) fn write(outcome: &Outcome) -> Option<String> {
     let Outcome::Answered(answer) = outcome else { return None };
     let text = answer.text();
-    let body = beginning_bytes(&text, MAX_BODY_BYTES);
+    let body = beginning_bytes(&text, SHORT_BODY_BYTES);
     let stored = StoredResponse {
         status: answer.status,
         headers: answer.headers.clone(),
@@ -57,7 +54,7 @@ mod tests {
     #[test]
     fn a_long_answer_is_truncated_between_characters_and_marked() {
         let cut = parse(&write(&Outcome::Answered(answered("ü".repeat(40_000).into_bytes()))).unwrap()).unwrap();
-        assert!(cut.truncated && cut.body.len() <= MAX_BODY_BYTES && cut.text().chars().all(|letter| letter == 'ü'));
+        assert!(cut.truncated && cut.body.len() <= SHORT_BODY_BYTES && cut.text().chars().all(|letter| letter == 'ü'));
     }
 
     #[test]

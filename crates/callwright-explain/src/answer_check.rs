@@ -6,15 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use callwright_common::limits::{PROMPT_TEXT_CHARS, TEXT_LENGTH};
 use callwright_common::text::{beginning, excerpt};
 use callwright_prompt::{Question, parse, refusal, truth};
 use callwright_upstream::{Answered, Manner, TextSource};
-
-/// Maximum number of characters of the request, of the arguments and of the description in the prompt.
-const MAX_TEXT_CHARS: usize = 4_000;
-
-/// Maximum number of characters of the answer in the prompt.
-const MAX_ANSWER_CHARS: usize = 8_000;
 
 /// Maximum number of characters of a reason.
 const MAX_REASON_CHARS: usize = 300;
@@ -62,11 +57,11 @@ fn question(call: AnsweredCall<'_>) -> Question<FitReport> {
         today; `day` is missing.\"}\n\n\
         Answer with one JSON object and nothing else: {\"fits\": true or false, \"reason\": \"...\" or null}";
     let data = AnsweredCall {
-        request: beginning(call.request, MAX_TEXT_CHARS),
+        request: beginning(call.request, TEXT_LENGTH),
         tool: call.tool,
-        description: beginning(call.description, MAX_TEXT_CHARS),
-        arguments: beginning(call.arguments, MAX_TEXT_CHARS),
-        answer: beginning(call.answer, MAX_ANSWER_CHARS),
+        description: beginning(call.description, TEXT_LENGTH),
+        arguments: beginning(call.arguments, TEXT_LENGTH),
+        answer: beginning(call.answer, PROMPT_TEXT_CHARS),
     };
     Question::new(system, &data)
 }

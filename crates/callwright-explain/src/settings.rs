@@ -1,8 +1,5 @@
 //! Limits of explanations and their minimum confidence.
 
-/// Number of bytes at the beginning of a file, body or message that are examined to recognise its form.
-pub(crate) const EXAMINED_BYTES: usize = 64 * 1024;
-
 /// Limits of the explainer. None is configuration: docs/benchmarks/explanations.md has what they were measured with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {

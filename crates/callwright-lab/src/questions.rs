@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use super::OfflineError;
 use super::input::InputReader;
 use super::lines::{InputLine, InputLines, each_input_line};
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::progress::ProgressObserver;
 use callwright_wire::{RecordedAnswer, name_of};
 
@@ -88,7 +89,7 @@ fn note(
         Entry::Occupied(entry) => {
             let message = format!(
                 "the id `{}` is already used on line {}, which takes precedence; give each line a unique id",
-                callwright_common::text::excerpt(entry.key(), MAX_QUOTED),
+                callwright_common::text::excerpt(entry.key(), WORD_CHARS),
                 entry.get().number
             );
             return Ok(Err(message));
@@ -101,9 +102,6 @@ fn note(
     entry.insert(QuestionPosition { offset, length: text.len(), number: line.number });
     Ok(Ok(()))
 }
-
-/// Maximum number of characters of a name or a value in a message.
-pub(super) const MAX_QUOTED: usize = 100;
 
 fn id_of(text: &str) -> Result<Box<str>, String> {
     let record = RecordedAnswer::parse(text).map_err(|error| error.message)?;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::OfflineError;
 use super::input::input_name;
 use super::lines::{LinesRead, each_line, parse_line};
-use super::questions::MAX_QUOTED;
+use callwright_common::limits::{LISTED, WORD_CHARS};
 use callwright_common::progress::ProgressObserver;
 use callwright_common::text::excerpt;
 use callwright_search::retrieval::parameters_text;
@@ -62,7 +62,7 @@ impl ListedTools {
         let LinesRead { problems, lines } = each_line(path, observer, |number, text| {
             let tool = read_tool(text)?;
             if let Some(first) = seen.insert(tool.name.clone(), number) {
-                let name = excerpt(&tool.name, MAX_QUOTED);
+                let name = excerpt(&tool.name, WORD_CHARS);
                 return Err(format!(
                     "the tool `{name}` is already defined in line {first}; give each tool a unique name"
                 ));
@@ -93,15 +93,12 @@ impl ListedTools {
         }
         let mut alike: Vec<Vec<&str>> = alike.into_values().filter(|names| names.len() > 1).collect();
         alike.sort_unstable();
-        for group in alike.iter().take(MAX_NAMES) {
+        for group in alike.iter().take(LISTED) {
             notes.push(format!("tools with equal descriptions, which only samples can distinguish: {}", names(group)));
         }
         notes
     }
 }
-
-/// Maximum number of names in a message, and of groups of equal descriptions.
-pub(super) const MAX_NAMES: usize = 10;
 
 fn is_silent(tool: &ListedTool) -> bool {
     tool.description.trim().is_empty()
@@ -109,8 +106,8 @@ fn is_silent(tool: &ListedTool) -> bool {
 
 /// Joins names, and appends the number of omitted ones.
 pub(super) fn names(names: &[&str]) -> String {
-    let quoted: Vec<String> = names.iter().take(MAX_NAMES).map(|name| excerpt(name, MAX_QUOTED)).collect();
-    let more = names.len().saturating_sub(MAX_NAMES);
+    let quoted: Vec<String> = names.iter().take(LISTED).map(|name| excerpt(name, WORD_CHARS)).collect();
+    let more = names.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", quoted.join(", "))
 }

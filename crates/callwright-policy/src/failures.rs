@@ -4,8 +4,9 @@ use super::error::PolicyFault;
 use callwright_common::json::Pointer;
 use callwright_types::rules::{FailureRule, NumberRange};
 
-/// Maximum number of rules: each is evaluated for every outcome.
-const MAX_RULES: usize = 64;
+/// Maximum number of rules of one kind, which are evaluated one after the other for each call or outcome, and of
+/// languages of a message to users.
+pub(super) const MAX_RULES: usize = 64;
 
 /// Returns the first mistake; `place` is the location of the rules.
 pub(super) fn failures(rules: &[FailureRule], place: &Pointer) -> Result<(), PolicyFault> {

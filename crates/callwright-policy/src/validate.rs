@@ -4,17 +4,12 @@ use std::ops::RangeInclusive;
 
 use super::Policy;
 use super::error::PolicyFault;
-use super::failures::failures;
+use super::failures::{MAX_RULES, failures};
 use super::selector::{MatchSelector, glob};
 use callwright_common::json::Pointer;
+use callwright_common::limits::PROVIDER_NAME_LENGTH;
 use callwright_types::rules::{ApprovalRules, ExecuteRule, OfferRules, RecallRules, ScanRules};
 use callwright_types::{LimitMessage, Limits};
-
-/// Maximum length of a name, which is used in header values, metric labels and table columns.
-const MAX_NAME: usize = 64;
-
-/// Maximum number of execution rules, which are evaluated one after the other for each call.
-const MAX_EXECUTE_RULES: usize = 64;
 
 /// Number of rounds of feedback or history. More rounds only increase costs, because a model learns nothing more.
 const ROUNDS: RangeInclusive<u64> = 0..=100;
@@ -46,8 +41,6 @@ const PLAN_TOKENS: RangeInclusive<u64> = 1_000..=1_000_000_000;
 /// Number of concurrent calls: each uses a connection.
 const PARALLEL: RangeInclusive<u64> = 1..=256;
 
-/// Maximum number of languages of a message to users.
-const MAX_LANGUAGES: usize = 64;
 /// Maximum number of bytes of a message to users.
 const MAX_MESSAGE: usize = 2_000;
 
@@ -67,8 +60,8 @@ pub(super) fn validate(policy: &Policy) -> Result<Option<MatchSelector>, PolicyF
 
 fn name(name: &str, place: Pointer) -> Result<(), PolicyFault> {
     let is_valid = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-    if name.is_empty() || name.len() > MAX_NAME || !is_valid {
-        let message = format!("the name `{name}` must be 1 to {MAX_NAME} letters, digits, `-`, `_` or `.`");
+    if name.is_empty() || name.len() > PROVIDER_NAME_LENGTH || !is_valid {
+        let message = format!("the name `{name}` must be 1 to {PROVIDER_NAME_LENGTH} letters, digits, `-`, `_` or `.`");
         return Err(PolicyFault::new(place, message));
     }
     Ok(())
@@ -90,10 +83,10 @@ fn recall(rules: &RecallRules, place: &Pointer) -> Result<(), PolicyFault> {
         let message = "`reflect` requires a `group`: only lessons that a group shares are abstracted from cases";
         return Err(PolicyFault::new(place.child("reflect"), message.to_owned()));
     }
-    if rules.group.len() <= MAX_NAME && !rules.group.chars().any(char::is_control) {
+    if rules.group.len() <= PROVIDER_NAME_LENGTH && !rules.group.chars().any(char::is_control) {
         return Ok(());
     }
-    let message = format!("`group` must have at most {MAX_NAME} bytes and no control characters");
+    let message = format!("`group` must have at most {PROVIDER_NAME_LENGTH} bytes and no control characters");
     Err(PolicyFault::new(place.child("group"), message))
 }
 
@@ -145,8 +138,8 @@ fn limits(limits: &Limits, place: &Pointer) -> Result<(), PolicyFault> {
 fn message(message: &LimitMessage, place: &Pointer) -> Result<(), PolicyFault> {
     let LimitMessage { language, texts } = message;
     let below = place.child("texts");
-    if texts.is_empty() || texts.len() > MAX_LANGUAGES {
-        let message = format!("`texts` has {} languages; it must have 1 to {MAX_LANGUAGES}", texts.len());
+    if texts.is_empty() || texts.len() > MAX_RULES {
+        let message = format!("`texts` has {} languages; it must have 1 to {MAX_RULES}", texts.len());
         return Err(PolicyFault::new(below, message));
     }
     for (tag, text) in texts {
@@ -169,7 +162,7 @@ fn message(message: &LimitMessage, place: &Pointer) -> Result<(), PolicyFault> {
 }
 
 fn is_language_tag(tag: &str) -> bool {
-    tag.len() <= MAX_NAME
+    tag.len() <= PROVIDER_NAME_LENGTH
         && tag
             .split('-')
             .all(|part| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric()))
@@ -197,8 +190,8 @@ fn within(
 }
 
 fn execute(rules: &[ExecuteRule], place: &Pointer) -> Result<(), PolicyFault> {
-    if rules.len() > MAX_EXECUTE_RULES {
-        let message = format!("{} rules of execution are too many; {MAX_EXECUTE_RULES} are allowed", rules.len());
+    if rules.len() > MAX_RULES {
+        let message = format!("{} rules of execution are too many; {MAX_RULES} are allowed", rules.len());
         return Err(PolicyFault::new(place.clone(), message));
     }
     for (index, rule) in rules.iter().enumerate() {

@@ -21,9 +21,6 @@ use callwright_wire::Role;
 /// Maximum size of an answer; a larger one is not parsed.
 pub const MAX_BYTES: usize = 256 * 1024;
 
-/// Maximum number of characters of a faulty answer that are sent back to the model.
-pub const RETURNED_CHARS: usize = 8_000;
-
 /// Messages with their roles.
 pub type Messages = Vec<(Role, String)>;
 

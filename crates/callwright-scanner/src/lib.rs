@@ -37,14 +37,11 @@ pub use budget::{BudgetLimits, JudgementBudget};
 pub use checked_call::CheckedCall;
 pub use context::{Context, Expectation, Expectations, Reactions};
 pub use examination::{Examination, MAX_EXACT, UnknownMember};
-pub use faults::case::{CallFreeAnswer, FaultCase, MAX_NEAREST};
+pub use faults::case::{CallFreeAnswer, FaultCase};
 pub use place::ArgumentPath;
 pub use relevance::{FoundTool, Relevance};
 pub use same_value::{is_same, is_same_reading};
-pub use schema::{
-    CompiledSchema, MAX_DESCRIPTION, MAX_LISTED, Openness, SchemaRule, ShapeNode, Violation, quoted, type_names,
-    type_of,
-};
+pub use schema::{CompiledSchema, MAX_LISTED, Openness, SchemaRule, ShapeNode, Violation, quoted, type_names, type_of};
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
 pub use tool_set::MAX_OWNERS;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::names::MAX_CHARS;
+use callwright_common::limits::NAME_LENGTH;
 
 /// Characters that are part of a name. The sign before or after another name makes it a different one.
 const NAME_SIGNS: [char; 2] = ['_', '-'];
@@ -51,7 +51,7 @@ pub(super) fn names_in_element(text: &str, name: &str) -> bool {
 /// Returns the places at which the name occurs as a whole word.
 fn occurrences<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = Range<usize>> {
     // A search costs time for each byte of the name too.
-    let can_occur = (1..=MAX_CHARS.min(text.len())).contains(&name.len());
+    let can_occur = (1..=NAME_LENGTH.min(text.len())).contains(&name.len());
     let found = can_occur.then(|| memchr::memmem::find_iter(text.as_bytes(), name.as_bytes()).take(MAX_EXAMINED));
     found.into_iter().flatten().map(|start| start..start + name.len()).filter(move |at| {
         let (before, after) = around(text, at);

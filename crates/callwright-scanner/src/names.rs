@@ -3,6 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
+use callwright_common::limits::NAME_LENGTH;
 use callwright_common::text::{beginning, is_digits};
 
 pub use callwright_types::tool_names::{
@@ -252,11 +253,8 @@ impl NameList {
     }
 }
 
-/// Maximum number of characters to compare: the distance takes quadratic time, and real names are shorter.
-pub(super) const MAX_CHARS: usize = 128;
-
 fn clip(name: &str) -> &str {
-    beginning(name, MAX_CHARS)
+    beginning(name, NAME_LENGTH)
 }
 
 /// Number of letters per edit of a spelling variant or typing error. Shorter words have none: `get` and `set` are two

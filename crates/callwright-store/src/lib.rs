@@ -85,7 +85,7 @@ pub use queue::TraceQueue;
 pub use revisions::{Revision, Revisions};
 pub use row::TraceRow;
 pub use seal::SealKeyError;
-pub use settings::{PostgresSettings, Settings};
+pub use settings::{PostgresSettings, SWEEP_ROWS, Settings};
 pub use tokens::{SealedTokens, SharedToken, SharedTokens};
 pub use traces::{
     Ages, DEFAULT_PAGE, LearnableTraces, MAX_EXAMINED, MAX_PAGE, TraceFilter, TracePage, TraceSummary, Traces,

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
+use callwright_common::limits::LINE_CHARS;
 use serde_json::Value;
-
-/// Maximum number of characters of a question in lists.
-const MAX_CHARS: usize = 240;
 
 /// Returns the beginning of the last user message that has a text, on one line. The messages are `messages` in chat
 /// completions and in Messages; in Responses they are among the items of `input`, which may also be the text itself.
@@ -31,13 +29,13 @@ fn text_of(content: &Value) -> Option<String> {
     let mut words = texts.into_iter().flat_map(str::split_whitespace);
     let mut line = words.next()?.to_owned();
     for word in words {
-        if line.len() > MAX_CHARS * 4 {
+        if line.len() > LINE_CHARS * 4 {
             break;
         }
         line.push(' ');
         line.push_str(word);
     }
-    Some(match line.char_indices().nth(MAX_CHARS) {
+    Some(match line.char_indices().nth(LINE_CHARS) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     })
@@ -86,7 +84,7 @@ mod tests {
         let blocks = json!([{"type": "text", "text": "Ask", "cache_control": {"type": "ephemeral"}}]);
         assert_eq!(question_of(json!([user(blocks), user(result)])).unwrap(), "Ask", "the content of Messages");
         let long = question_of(json!([user(json!("ä".repeat(9_000)))])).unwrap();
-        assert_eq!(long.chars().count(), MAX_CHARS + 1);
+        assert_eq!(long.chars().count(), LINE_CHARS + 1);
     }
 
     #[test]

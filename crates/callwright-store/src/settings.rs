@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use callwright_types::Secret;
 
+/// Maximum number of rows of each kind per sweep: a sweep holds the write lock, and traces and intents wait for it.
+pub const SWEEP_ROWS: u32 = 500;
+
 /// Hours of a day, for retentions.
 pub(super) const HOURS_PER_DAY: i64 = 24;
 

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::findings::{Finding, FindingFilter};
 use super::{Revision, StoreError, TraceRow};
+use callwright_common::limits::WORD_CHARS;
 use callwright_types::rules::Mode;
 use callwright_types::{Trace, Verdict};
 
@@ -62,13 +63,14 @@ pub struct Ages {
     pub unknown_before: Option<Timestamp>,
 }
 
-/// Maximum number of traces per page: a page is held in memory.
+/// Maximum number of entries of a page or a list: it is held in memory. Clients choose the names of their tools, so
+/// there may be any number of them.
 pub const MAX_PAGE: u32 = 1_000;
 
 /// Maximum number of traces that a text search reads per page.
 pub const MAX_EXAMINED: u32 = 2_000;
 
-/// Default number of traces per page.
+/// Default number of entries of a page, and of a part of an export.
 pub const DEFAULT_PAGE: u32 = 100;
 
 /// Filter and page of a list. A trace must match all given members.
@@ -131,7 +133,7 @@ pub fn parse_time(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     time.ok_or_else(|| {
         format!(
             "`{}` is not a time; write an age such as `-1h`, `-30m` or `-2d`, or a time such as `2026-01-31T08:00:00Z`",
-            text.chars().take(MAX_SHOWN).collect::<String>()
+            text.chars().take(WORD_CHARS).collect::<String>()
         )
     })
 }
@@ -149,9 +151,6 @@ fn parse_age(text: &str) -> Option<SignedDuration> {
     };
     Some(SignedDuration::from_secs(number.parse::<u32>().map(i64::from).ok()?.checked_mul(seconds)?))
 }
-
-/// Maximum number of characters quoted of an invalid time.
-const MAX_SHOWN: usize = 40;
 
 /// One page of a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]

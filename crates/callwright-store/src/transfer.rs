@@ -5,6 +5,7 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::sql::Database;
 use super::{FeedbackRow, Settings, Store, StoreError};
+use crate::traces::DEFAULT_PAGE;
 use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Lesson, Procedure, VirtualKey};
@@ -70,9 +71,6 @@ pub enum ImportResult {
     Unchanged,
 }
 
-/// Maximum number of items in a part: they are held in memory, bodies included.
-const ITEMS_AT_ONCE: u32 = 100;
-
 impl Store {
     /// Opens the store next to a serving process: does not expire entries that its turns wait for, and does not retry.
     ///
@@ -87,7 +85,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn export(&self, position: ExportPosition) -> Result<ExportPart, StoreError> {
-        self.database()?.export(position, ITEMS_AT_ONCE).await
+        self.database()?.export(position, DEFAULT_PAGE).await
     }
 
     /// Imports the items of an export, each in one transaction. Returns the result of each item, or the reason why it

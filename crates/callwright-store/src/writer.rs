@@ -11,12 +11,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::disk::Disk;
-use super::settings::HOURS_PER_DAY;
+use super::settings::{HOURS_PER_DAY, SWEEP_ROWS};
 use super::{Ages, Settings, StoreError, TraceRow, Traces};
 use callwright_common::tasks::supervised;
-
-/// Maximum number of rows of each kind per sweep: a sweep holds the write lock, and traces and intents wait for it.
-const SWEEP_ROWS: u32 = 500;
 
 /// Pause after a sweep that found nothing more to remove.
 const SWEEP_PAUSE: Duration = Duration::from_secs(60);

@@ -421,7 +421,7 @@ impl Drop for InFlight {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::labels::MAX_KNOWN_NAMES;
+    use callwright_common::limits::REMEMBERED;
 
     #[test]
     fn every_metric_is_rendered_with_its_doc_comment_as_help() {
@@ -507,11 +507,11 @@ mod tests {
     #[test]
     fn more_toolsets_than_are_told_apart_share_a_series() {
         let metrics = Metrics::new();
-        let names: Vec<String> = (0..MAX_KNOWN_NAMES + 5).map(|number| format!("toolset_{number}")).collect();
+        let names: Vec<String> = (0..REMEMBERED + 5).map(|number| format!("toolset_{number}")).collect();
         metrics.catalog(names.iter().map(|name| (name.as_str(), 2, 1)));
         let text = metrics.render();
         let series = text.lines().filter(|line| line.starts_with("callwright_catalog_operations{")).count();
-        assert_eq!(series, (MAX_KNOWN_NAMES + 1) * OperationState::ALL.len());
+        assert_eq!(series, (REMEMBERED + 1) * OperationState::ALL.len());
         assert!(text.contains("callwright_catalog_operations{state=\"loaded\",toolset=\"other\"} 10"));
     }
 

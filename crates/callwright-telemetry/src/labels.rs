@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
+use callwright_common::limits::{NAME_LENGTH, REMEMBERED};
 pub use callwright_types::Label;
 use callwright_types::UpstreamFailureKind;
 
@@ -436,10 +437,6 @@ labels! {
     }
 }
 
-/// Maximum number of names of one kind with their own series. A label value uses memory here and in Prometheus for the
-/// lifetime of the process.
-pub const MAX_KNOWN_NAMES: usize = 1_000;
-
 /// Maximum number of models with their own series: the first with an answer from a configured upstream.
 pub const MAX_MODELS: usize = 100;
 
@@ -447,20 +444,17 @@ pub const MAX_MODELS: usize = 100;
 /// the places of the documents' tools.
 pub const MAX_CLIENT_TOOLS: usize = 200;
 
-/// Maximum length in bytes of a learned name.
-const MAX_LEARNED_BYTES: usize = 128;
-
 /// The names with their own series: those from the operator's configuration, and the first ones learned from traffic.
 /// Any other name of a client or a model is [`OTHER`].
 #[derive(Debug, Default)]
 pub struct KnownNames(ArcSwap<HashSet<Box<str>>>);
 
 impl KnownNames {
-    /// Adds names, up to [`MAX_KNOWN_NAMES`] in total. A name is never removed, because its series exist.
+    /// Adds names, up to [`REMEMBERED`] in total. A name is never removed, because its series exist.
     pub fn add<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         let mut known = HashSet::clone(&self.0.load());
         for name in names {
-            if known.len() < MAX_KNOWN_NAMES {
+            if known.len() < REMEMBERED {
                 known.insert(name.into());
             }
         }
@@ -471,7 +465,7 @@ impl KnownNames {
     /// new.
     pub fn learn(&self, name: &str, most: usize) -> bool {
         let known = self.0.load();
-        let is_name = (1..=MAX_LEARNED_BYTES).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
+        let is_name = (1..=NAME_LENGTH).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic());
         if known.len() >= most || known.contains(name) || !is_name {
             return false;
         }
@@ -551,9 +545,9 @@ mod tests {
 
     #[test]
     fn no_more_names_become_known_than_the_bound() {
-        let names: Vec<String> = (0..2 * MAX_KNOWN_NAMES).map(|number| format!("tool_{number}")).collect();
+        let names: Vec<String> = (0..2 * REMEMBERED).map(|number| format!("tool_{number}")).collect();
         let known = KnownNames::default();
         known.add(names.iter().map(String::as_str));
-        assert_eq!(names.iter().filter(|name| known.label(name) != OTHER).count(), MAX_KNOWN_NAMES);
+        assert_eq!(names.iter().filter(|name| known.label(name) != OTHER).count(), REMEMBERED);
     }
 }

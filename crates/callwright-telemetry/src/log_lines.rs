@@ -11,14 +11,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use callwright_common::limits::BUFFER_BYTES;
 use tracing::{Level, Metadata};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Longest time that a line waits.
 const DELAY: Duration = Duration::from_millis(50);
-/// Bytes that may wait. The thread that logs further ones writes them all, so a reader that is too slow slows down
-/// logging rather than filling memory.
-const MAX_WAITING_BYTES: usize = 64 * 1024;
 
 /// Lines of this process that could not be written.
 static LOST: AtomicU64 = AtomicU64::new(0);
@@ -114,7 +112,7 @@ impl Write for LogLine<'_> {
         let mut waiting = lock(&self.shared.waiting);
         let is_first = waiting.lines.is_empty();
         waiting.lines.extend_from_slice(line);
-        let must_write = self.is_urgent || waiting.has_ended || waiting.lines.len() >= MAX_WAITING_BYTES;
+        let must_write = self.is_urgent || waiting.has_ended || waiting.lines.len() >= BUFFER_BYTES;
         drop(waiting);
         if must_write {
             self.shared.write_waiting();
@@ -248,8 +246,8 @@ mod tests {
 
     #[test]
     fn more_than_may_wait_is_written_by_the_thread_that_logs() {
-        let long = "x".repeat(MAX_WAITING_BYTES);
+        let long = "x".repeat(BUFFER_BYTES);
         let (_delayed, calls) = logging(|| tracing::info!("{long}"));
-        assert!(calls.try_iter().map(|call| call.len()).sum::<usize>() > MAX_WAITING_BYTES);
+        assert!(calls.try_iter().map(|call| call.len()).sum::<usize>() > BUFFER_BYTES);
     }
 }

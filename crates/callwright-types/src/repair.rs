@@ -6,6 +6,7 @@ use strum::{IntoStaticStr, VariantArray};
 
 use super::FaultCode;
 use callwright_common::json::Pointer;
+use callwright_common::limits::NAME_LENGTH;
 use callwright_common::text::beginning;
 
 /// The kinds of repair. The names are metric label values.
@@ -121,9 +122,6 @@ pub struct RepairNote {
     pub to_type: Option<ValueType>,
 }
 
-/// Maximum number of characters of a stored name.
-const MAX_NAME_CHARS: usize = 128;
-
 impl From<&Repair> for RepairNote {
     fn from(repair: &Repair) -> Self {
         let Repair { kind, call, ref path, ref from, ref to } = *repair;
@@ -184,7 +182,7 @@ fn side(value: &Value, value_type: Option<ValueType>) -> String {
 /// to names.
 fn plain_name(name: &str) -> String {
     let is_part = |character: char| character.is_alphanumeric() || "_-.:/ $@#[]".contains(character);
-    let plain = beginning(name, MAX_NAME_CHARS).split(|letter| !is_part(letter)).next().unwrap_or_default();
+    let plain = beginning(name, NAME_LENGTH).split(|letter| !is_part(letter)).next().unwrap_or_default();
     let mark = if plain.len() < name.len() { "…" } else { "" };
     format!("{plain}{mark}")
 }
@@ -271,6 +269,6 @@ mod tests {
         let long = "x".repeat(1_000);
         let mut note = note(RepairKind::ToolRenamed, json!(long), json!("x"));
         note.redact();
-        assert_eq!(note.from.as_str().unwrap().chars().count(), MAX_NAME_CHARS + 1);
+        assert_eq!(note.from.as_str().unwrap().chars().count(), NAME_LENGTH + 1);
     }
 }

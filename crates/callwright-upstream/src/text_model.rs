@@ -12,6 +12,7 @@ use tokio::time::{sleep, timeout};
 
 use super::Upstream;
 use super::retry::retry_after;
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::{beginning, one_line};
 use callwright_types::{Protocol, UpstreamFailure, UpstreamFailureKind, Usage};
 use callwright_wire::{Completion, Role, error_message, text_request};
@@ -21,9 +22,6 @@ const FIRST_WAIT: Duration = Duration::from_secs(1);
 
 /// Maximum time of one request. No client waits for its answer as such, so that none would end it.
 const MAX_TIME: Duration = Duration::from_mins(10);
-
-/// Maximum number of characters of a provider's or a model's text that a message quotes.
-const QUOTED_CHARS: usize = 160;
 
 /// A source of text completions: a model of an upstream, or a counted, limited or scripted one.
 pub trait TextSource: std::fmt::Debug + Send + Sync {
@@ -308,5 +306,5 @@ impl TextModel {
 
 /// Returns the beginning of a foreign text on one line.
 fn quoted(message: &str) -> String {
-    beginning(&one_line(message), QUOTED_CHARS).to_owned()
+    beginning(&one_line(message), LINE_CHARS).to_owned()
 }

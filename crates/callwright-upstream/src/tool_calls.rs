@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use callwright_common::limits::REMEMBERED;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,9 +48,6 @@ pub struct ModelDelivery {
     /// Whether calls are expected as `tool_calls`; text then needs stronger evidence to be taken for a call.
     pub delivers_calls: bool,
 }
-
-/// Maximum number of models remembered per upstream. A router may list thousands, of which one proxy uses few.
-const MAX_MODELS: usize = 1_000;
 
 /// Half-life of an answer's weight, in answers with calls. It is small enough to notice within an hour of use that a
 /// server's tool-call parser is off, and large enough to ignore a few exceptions.
@@ -123,19 +121,19 @@ impl Deliveries {
     }
 
     /// Records how the calls of an answer were delivered. A model without calls is not stored, nor is one beyond
-    /// [`MAX_MODELS`].
+    /// [`REMEMBERED`].
     pub(super) fn note(&self, model: &str, delivery: ObservedCalls) {
         let known = self.0.load();
         if let Some(learned) = known.get(model) {
             return learned.note(delivery);
         }
-        if delivery == ObservedCalls::None || known.len() >= MAX_MODELS {
+        if delivery == ObservedCalls::None || known.len() >= REMEMBERED {
             return;
         }
         drop(known);
         self.0.rcu(|known| {
             let mut more = HashMap::clone(known);
-            if more.len() < MAX_MODELS {
+            if more.len() < REMEMBERED {
                 more.entry(model.into()).or_default();
             }
             Arc::new(more)
@@ -219,10 +217,10 @@ mod tests {
         let learned = Deliveries::default();
         learned.note("silent", ObservedCalls::None);
         assert_eq!(learned.models(), []);
-        for number in 0..2 * MAX_MODELS {
+        for number in 0..2 * REMEMBERED {
             learned.note(&format!("model-{number}"), ObservedCalls::Native);
         }
-        assert_eq!(learned.models().len(), MAX_MODELS);
+        assert_eq!(learned.models().len(), REMEMBERED);
         let first = &learned.models()[0];
         assert_eq!((first.model.as_str(), first.native_share, first.answers), ("model-0", 1.0, 1.0));
         assert!(!first.delivers_calls);

@@ -18,12 +18,9 @@ use super::errors::VerbResult;
 use super::plain;
 use super::shared_arguments::OutputFormat;
 use crate::app;
+use callwright_common::limits::DOCUMENT_BYTES_AT_ONCE;
 use callwright_common::parallel::{WorkLimits, cores, in_order};
 use callwright_openapi::{self as catalog, Fetch, Offline, Origin, Report, Review, ToolsetSettings};
-
-/// Maximum total size of the documents read at the same time, by the sizes of their first files. A document in memory
-/// takes about ten times its size, so this bounds the memory of any run. A larger document is read alone.
-const BYTES_AT_ONCE: u64 = 24 << 20;
 
 /// Maximum number of reports that wait for an earlier one.
 const REPORTS_AHEAD: usize = 256;
@@ -68,7 +65,7 @@ fn write(arguments: &CheckArguments, entries: &[DocumentEntry], fetch: &dyn Fetc
     let review = Review { dialect: arguments.dialect, advice: arguments.advice.0.clone() };
     let run = CheckRun { review: &review, format: arguments.format, fetch };
     let workers = cores().get().min(entries.len());
-    let limits = WorkLimits { workers, weight: BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
+    let limits = WorkLimits { workers, weight: DOCUMENT_BYTES_AT_ONCE, ahead: REPORTS_AHEAD };
     let mut total = ReportTally::default();
     in_order(
         limits,

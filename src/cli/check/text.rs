@@ -7,10 +7,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::tally::{ReportTally, counted};
 use crate::cli::plain::text as plain;
+use callwright_common::limits::LISTED;
 use callwright_openapi::{HiddenParameter, Report, Rule};
-
-/// Maximum number of details of one kind shown per document.
-const SHOWN: usize = 10;
 
 /// Maximum number of pieces of advice of one rule shown per document.
 const SHOWN_OF_RULE: usize = 3;
@@ -27,8 +25,8 @@ pub(super) fn header() -> String {
 
 /// Returns the line about folders that were not searched.
 pub(super) fn skipped_folders(folders: &[PathBuf]) -> String {
-    let shown: Vec<String> = folders.iter().take(SHOWN).map(|folder| plain(&folder.display().to_string())).collect();
-    let more = folders.len().saturating_sub(SHOWN);
+    let shown: Vec<String> = folders.iter().take(LISTED).map(|folder| plain(&folder.display().to_string())).collect();
+    let more = folders.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!(
         "skipped {}{more}: folders whose names begin with a dot are not searched; pass them as arguments to check them",
@@ -51,15 +49,15 @@ pub(super) fn document(report: &Report, name: &str) -> String {
     let _ = writeln!(out, "  {HEAD}{name}{HEAD:#}");
     let Report { operations_skipped, renamed, simplified, .. } = report;
     let skipped = operations_skipped.iter().map(|skipped| about(&skipped.operation, &skipped.reason));
-    details(&mut out, LOST, "skipped", skipped, SHOWN);
+    details(&mut out, LOST, "skipped", skipped, LISTED);
     let renamed = renamed.iter().map(|renamed| {
         let from = renamed.from.as_deref().map_or_else(|| "no operationId".to_owned(), |from| format!("from `{from}`"));
         about(&renamed.operation, &format!("`{}` ({from})", renamed.to))
     });
-    details(&mut out, NOTED, "renamed", renamed, SHOWN);
+    details(&mut out, NOTED, "renamed", renamed, LISTED);
     let simplified = simplified.iter().map(|simplified| about(&simplified.operation, &simplified.what));
-    details(&mut out, NOTED, "simplified", simplified, SHOWN);
-    details(&mut out, NOTED, "hidden", report.hidden.iter().map(hidden), SHOWN);
+    details(&mut out, NOTED, "simplified", simplified, LISTED);
+    details(&mut out, NOTED, "hidden", report.hidden.iter().map(hidden), LISTED);
     advice(&mut out, report);
     out
 }
@@ -192,15 +190,15 @@ mod tests {
 
     #[test]
     fn long_lists_say_how_much_is_left_out() {
-        let report = Report { operations_skipped: skipped(SHOWN + 5, "bad"), ..Report::default() };
+        let report = Report { operations_skipped: skipped(LISTED + 5, "bad"), ..Report::default() };
         let text = seen(&document(&report, "a.yaml"));
-        assert_eq!(text.lines().count(), 1 + SHOWN + 1);
+        assert_eq!(text.lines().count(), 1 + LISTED + 1);
         assert!(text.ends_with("and 5 more (--format json shows all)\n"), "{text}");
     }
 
     #[test]
     fn skipped_folders_are_listed_up_to_a_limit() {
-        let folders: Vec<PathBuf> = (0..SHOWN + 2).map(|number| PathBuf::from(format!("api/.{number}"))).collect();
+        let folders: Vec<PathBuf> = (0..LISTED + 2).map(|number| PathBuf::from(format!("api/.{number}"))).collect();
         let text = skipped_folders(&folders);
         assert!(text.starts_with("skipped api/.0, api/.1") && text.contains(" and 2 more: "), "{text}");
         assert!(skipped_folders(&folders[..1]).starts_with("skipped api/.0: "));

@@ -1,7 +1,8 @@
 //! Report of a learning run as a table for the terminal.
 
 use crate::cli::plain;
-use crate::cli::table::{Column, SHOWN_ROWS, TextTable};
+use crate::cli::table::{Column, TextTable};
+use callwright_common::limits::LISTED_ROWS;
 use callwright_lab::{Report, TestReport, grouped};
 
 /// Prints the changes of a run on standard error.
@@ -35,13 +36,13 @@ fn text(report: &Report) -> String {
     if !changed.is_empty() {
         table.row("tool", &["patterns", "before", "after"]);
     }
-    for tool in changed.iter().take(SHOWN_ROWS) {
+    for tool in changed.iter().take(LISTED_ROWS) {
         table.row(&tool.tool, &[tool.patterns.to_string(), points(tool.before), points(tool.after)]);
     }
-    if let Some(more) = changed.len().checked_sub(SHOWN_ROWS).filter(|more| *more > 0) {
+    if let Some(more) = changed.len().checked_sub(LISTED_ROWS).filter(|more| *more > 0) {
         table.line(&format!("and {more} more"));
     }
-    for confusion in report.confusions.iter().take(SHOWN_ROWS / 4) {
+    for confusion in report.confusions.iter().take(LISTED_ROWS / 4) {
         let (wanted, selected) = (plain::text(&confusion.expected), plain::text(&confusion.selected));
         table.line(&format!("still confused with {wanted}: {selected} ({} samples)", confusion.samples));
     }

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use crate::cli::operator::{OperatorClient, Pages, text};
 use crate::cli::plain;
-use crate::cli::table::SHOWN_ROWS;
 use crate::cli::traces::TRACES;
+use callwright_common::limits::LISTED_ROWS;
 use callwright_types::trace::{Attempt, Trace};
 
 /// Verdicts of turns in which nothing was found.
@@ -26,11 +26,11 @@ pub(super) async fn since(client: &OperatorClient, started: Timestamp) -> Result
     let mut report = counted(&traces, !pages.is_done);
     let remarkable: Vec<&Value> =
         traces.iter().filter(|trace| !UNREMARKABLE.contains(&text(trace, "verdict").as_str())).collect();
-    for row in remarkable.iter().take(SHOWN_ROWS) {
+    for row in remarkable.iter().take(LISTED_ROWS) {
         let trace: Trace = client.get(&TRACES.item(&text(row, "id")), &[]).await?;
         report.push_str(&describe(&trace));
     }
-    if let Some(others) = remarkable.len().checked_sub(SHOWN_ROWS).filter(|others| *others > 0) {
+    if let Some(others) = remarkable.len().checked_sub(LISTED_ROWS).filter(|others| *others > 0) {
         // Writing to a string cannot fail.
         let _ = writeln!(report, "  and {others} more");
     }

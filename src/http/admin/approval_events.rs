@@ -19,14 +19,11 @@ use tokio::time::{Instant, timeout};
 
 use crate::http::error::{self, Refusal};
 use crate::http::state::OperatorSide;
-use callwright_store::{ApprovalFilter, ApprovalSummary, StoreError};
+use callwright_store::{ApprovalFilter, ApprovalSummary, DEFAULT_PAGE, StoreError};
 use callwright_types::ApprovalStatus;
 
 /// Maximum number of open streams: each polls the store.
 const MAX_STREAMS: usize = 64;
-
-/// Maximum number of approvals in an event; `pending` counts all of them.
-const MAX_LISTED: u32 = 100;
 
 /// Interval of polls for changes by other replicas and for entries that expire.
 const POLL: Duration = Duration::from_secs(2);
@@ -110,8 +107,11 @@ impl ApprovalStream {
 
 /// Returns the entries that are pending now. An entry past its deadline is not, even before it is swept.
 async fn pending(side: &OperatorSide) -> Result<PendingApprovals, StoreError> {
-    let filter =
-        ApprovalFilter { status: Some(ApprovalStatus::Pending), limit: Some(MAX_LISTED), ..ApprovalFilter::default() };
+    let filter = ApprovalFilter {
+        status: Some(ApprovalStatus::Pending),
+        limit: Some(DEFAULT_PAGE),
+        ..ApprovalFilter::default()
+    };
     let page = side.store.approvals(&filter).await?;
     let now = Timestamp::now();
     let listed = page.approvals.len();

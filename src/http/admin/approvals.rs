@@ -5,14 +5,11 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use serde::{Deserialize, Serialize};
 
-use super::MAX_BY;
 use crate::http::error::{self, Refusal};
 use crate::http::json::{Answer, Json, ParsedQuery, Sent, SentBody};
 use crate::http::state::OperatorSide;
+use callwright_common::limits::{LINE_CHARS, TEXT_LENGTH};
 use callwright_store::{Approval, ApprovalFilter, DecisionResult, Ruling};
-
-/// Maximum number of characters of a comment, which the model reads.
-const MAX_COMMENT: usize = 2_000;
 
 /// Returns a page of approvals, newest first. The query's fields are those of [`ApprovalFilter`].
 pub(in crate::http) async fn list(
@@ -40,7 +37,7 @@ impl SentBody for ApprovalBody {
     const FORM: &'static str = "the body must be an object with `by` and `comment`, both optional";
 
     fn texts(&self) -> Vec<(&'static str, Option<&str>, usize)> {
-        vec![("by", self.by.as_deref(), MAX_BY), ("comment", self.comment.as_deref(), MAX_COMMENT)]
+        vec![("by", self.by.as_deref(), LINE_CHARS), ("comment", self.comment.as_deref(), TEXT_LENGTH)]
     }
 }
 
@@ -78,7 +75,7 @@ mod tests {
         assert_eq!((silent.by, silent.comment), (None, None));
         let said = ApprovalBody::parse(br#"{"by":"Ada","comment":"no"}"#).unwrap();
         assert_eq!((said.by.as_deref(), said.comment.as_deref()), (Some("Ada"), Some("no")));
-        let long = format!(r#"{{"comment":"{}"}}"#, "x".repeat(MAX_COMMENT + 1));
+        let long = format!(r#"{{"comment":"{}"}}"#, "x".repeat(TEXT_LENGTH + 1));
         for body in ["[]", "{", r#"{"approved":true}"#, r#"{"by":7}"#, long.as_str()] {
             assert!(ApprovalBody::parse(body.as_bytes()).is_err(), "{body}");
         }

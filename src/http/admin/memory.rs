@@ -6,16 +6,13 @@ use axum::response::Response;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_BY, MAX_REASON};
 use crate::http::error::{self, Refusal};
 use crate::http::json::{Answer, Json, ParsedQuery, Sent, SentBody};
 use crate::http::state::OperatorSide;
+use callwright_common::limits::{ATTEMPTS, LINE_CHARS, TEXT_LENGTH};
 use callwright_store::{Memorable, Memory, MemoryFilter, Revision, Revisions, Store};
 use callwright_types::memory::Retirement;
 use callwright_types::{Evidence, EvidenceKind, Lesson, Procedure, UsageCounter};
-
-/// Number of attempts of a change when concurrent changes interfere.
-const TRIES: u32 = 3;
 
 /// Memory that operators can retire and approve.
 pub(in crate::http) trait ReviewableMemory: Memorable + Clone + Serialize {
@@ -129,7 +126,7 @@ async fn changed<M: ReviewableMemory>(
 where
     Store: Memory<M>,
 {
-    for _ in 0..TRIES {
+    for _ in 0..ATTEMPTS {
         // The revision is read first, so that the item is not older than it.
         let seen = M::latest(&store.latest().await?);
         let mut one = Memory::<M>::find(store, id).await?.ok_or_else(|| unknown::<M>(id))?;
@@ -157,7 +154,7 @@ impl SentBody for ReviewBody {
     const FORM: &'static str = "the body must be an object with `by` and `reason`, both optional";
 
     fn texts(&self) -> Vec<(&'static str, Option<&str>, usize)> {
-        vec![("by", self.by.as_deref(), MAX_BY), ("reason", self.reason.as_deref(), MAX_REASON)]
+        vec![("by", self.by.as_deref(), LINE_CHARS), ("reason", self.reason.as_deref(), TEXT_LENGTH)]
     }
 }
 

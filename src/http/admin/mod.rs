@@ -19,12 +19,6 @@ use super::state::OperatorSide;
 /// Maximum number of bytes of a body: a representation takes the most, several times less than this.
 pub(super) const MAX_BODY: usize = 1 << 20;
 
-/// Maximum number of characters of the name of a person who decides.
-const MAX_BY: usize = 200;
-
-/// Maximum number of characters of a reason.
-const MAX_REASON: usize = 500;
-
 /// Checks that a policy exists.
 fn policy_named(side: &OperatorSide, name: &str) -> Result<(), Refusal> {
     let policies = side.pipeline.policies.load_full();
@@ -39,9 +33,9 @@ fn policy_named(side: &OperatorSide, name: &str) -> Result<(), Refusal> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::*;
     use crate::http::Settings;
     use crate::keys::KeyState;
+    use callwright_common::limits::{LINE_CHARS, TEXT_LENGTH};
     use callwright_store::{FindingKind, MAX_BUCKETS};
     use callwright_types::rules::Mode;
     use callwright_types::{ApprovalStatus, CircuitState, TurnOutcome, UnjudgedReason, Verdict};
@@ -74,10 +68,10 @@ mod tests {
             (query("/admin/approvals", "status")["enum"].clone(), json!(statuses)),
             (query("/admin/keys", "state")["enum"].clone(), json!(states)),
             (query("/admin/overview", "buckets")["maximum"].clone(), json!(MAX_BUCKETS)),
-            (schema("Decision")["properties"]["by"]["maxLength"].clone(), json!(MAX_BY)),
-            (schema("Opinion")["properties"]["by"]["maxLength"].clone(), json!(MAX_BY)),
-            (schema("Opinion")["properties"]["reason"]["maxLength"].clone(), json!(MAX_REASON)),
-            (schema("Throw")["properties"]["reason"]["maxLength"].clone(), json!(MAX_REASON)),
+            (schema("Decision")["properties"]["by"]["maxLength"].clone(), json!(LINE_CHARS)),
+            (schema("Opinion")["properties"]["by"]["maxLength"].clone(), json!(LINE_CHARS)),
+            (schema("Opinion")["properties"]["reason"]["maxLength"].clone(), json!(TEXT_LENGTH)),
+            (schema("Throw")["properties"]["reason"]["maxLength"].clone(), json!(TEXT_LENGTH)),
             (api["info"]["version"].clone(), json!(env!("CARGO_PKG_VERSION"))),
             (api["servers"][0]["url"].clone(), json!(format!("http://{}", Settings::default().listen))),
             (api["servers"][1]["url"].clone(), json!(format!("http://{}", Settings::default().operator_listen))),

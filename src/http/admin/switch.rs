@@ -1,9 +1,10 @@
 //! `GET /admin/switch`, `POST /admin/switch`: the kill switch.
 
 use axum::extract::State;
+use callwright_common::limits::TEXT_LENGTH;
 use serde::{Deserialize, Serialize};
 
-use super::{MAX_REASON, policy_named};
+use super::policy_named;
 use crate::http::json::{Answer, Json, Sent, SentBody};
 use crate::http::state::OperatorSide;
 
@@ -24,7 +25,7 @@ impl SentBody for SwitchBody {
     const FORM: &'static str = "the body must be `{\"off\": true}` or `false`, with optional `policy` and `reason`";
 
     fn texts(&self) -> Vec<(&'static str, Option<&str>, usize)> {
-        vec![("reason", Some(&self.reason), MAX_REASON)]
+        vec![("reason", Some(&self.reason), TEXT_LENGTH)]
     }
 }
 

@@ -5,18 +5,13 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use callwright_common::limits::{LISTED_ROWS, TEXT_LENGTH};
 use callwright_common::text::acts_on_terminal;
 use callwright_types::trace::{Attempt, Enrichment, Execution, Observation, Round};
 use callwright_types::{
     Call, ChosenBy, Diagnosis, Explanation, OfferNote, OfferReason, PlanNote, Protocol, RepairKind, RepairNote, Trace,
 };
 use callwright_wire::{Completion, ModelRequest};
-
-/// Maximum number of characters shown of a text or a line.
-const MAX_CHARS: usize = 4_000;
-
-/// Maximum number of tool names shown.
-const MAX_TOOLS: usize = 20;
 
 /// Writes the trace.
 pub(super) fn write(trace: &Trace) -> String {
@@ -107,8 +102,8 @@ fn request(page: &mut TraceTextPage, trace: &Trace) {
         page.line(&format!("{} messages; last user message:", messages.len()));
         page.text(last.and_then(|message| message.text.as_deref()).unwrap_or_default());
     }
-    let named: Vec<&str> = trace.tools_offered.iter().take(MAX_TOOLS).map(String::as_str).collect();
-    let more = trace.tools_offered.len().saturating_sub(MAX_TOOLS);
+    let named: Vec<&str> = trace.tools_offered.iter().take(LISTED_ROWS).map(String::as_str).collect();
+    let more = trace.tools_offered.len().saturating_sub(LISTED_ROWS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     page.line(&format!("tools offered: {}{more}", if named.is_empty() { "none".to_owned() } else { named.join(", ") }));
     if let Some(offer) = &trace.offer {
@@ -309,7 +304,7 @@ impl TraceTextPage {
 
 /// Returns the shown part of a text, and the number of omitted bytes.
 fn shown(text: &str) -> (&str, usize) {
-    let end = text.char_indices().nth(MAX_CHARS).map_or(text.len(), |(end, _)| end);
+    let end = text.char_indices().nth(TEXT_LENGTH).map_or(text.len(), |(end, _)| end);
     (text.get(..end).unwrap_or_default(), text.len() - end)
 }
 
@@ -391,17 +386,17 @@ mod tests {
     #[test]
     fn a_long_text_is_cut() {
         let mut trace = trace(true);
-        trace.executions[0].body = Some("ä".repeat(MAX_CHARS + 1));
+        trace.executions[0].body = Some("ä".repeat(TEXT_LENGTH + 1));
         assert!(write(&trace).contains("  | (2 bytes more)"));
     }
 
     #[test]
     fn a_long_line_is_cut_too() {
         let mut trace = trace(true);
-        trace.attempts[0].calls[0].arguments = "x".repeat(10 * MAX_CHARS);
-        trace.error = Some("y".repeat(MAX_CHARS + 7));
+        trace.attempts[0].calls[0].arguments = "x".repeat(10 * TEXT_LENGTH);
+        trace.error = Some("y".repeat(TEXT_LENGTH + 7));
         let text = write(&trace);
-        assert!(text.lines().all(|line| line.chars().count() < MAX_CHARS + 100));
+        assert!(text.lines().all(|line| line.chars().count() < TEXT_LENGTH + 100));
         assert!(text.contains("bytes more)\n    fault E3.4"), "{text}");
         assert!(text.contains("yyy (14 bytes more)\n"), "what `ERROR: ` takes is left out too");
     }

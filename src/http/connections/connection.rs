@@ -30,11 +30,8 @@ use crate::http::request_guard::GuardedRouter;
 use crate::http::tls::{self, Tls};
 use crate::http::workers::Workers;
 use crate::pipeline::SMALL_BODY_BYTES;
+use callwright_common::limits::BUFFER_BYTES;
 use callwright_telemetry::labels::{CloseReason, Label};
-
-/// Maximum number of bytes of a header section and of read-ahead for a body, and of what waits to be written: hyper takes
-/// no further part of a response beyond it.
-const MAX_BUFFER_BYTES: usize = 64 * 1024;
 
 /// First bytes of an HTTP/2 connection (RFC 9113, section 3.4).
 const HTTP2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -229,15 +226,15 @@ impl Connections {
 
 fn http1_builder() -> http1::Builder {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_BUFFER_BYTES);
+    builder.timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER_BYTES);
     builder
 }
 
 fn builder(timeouts: &Timeouts, workers: Workers) -> auto::Builder<Workers> {
     let mut builder = auto::Builder::new(workers);
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MAX_BUFFER_BYTES);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER_BYTES);
     let mut http2 = builder.http2();
-    http2.timer(TokioTimer::new()).max_send_buf_size(MAX_BUFFER_BYTES);
+    http2.timer(TokioTimer::new()).max_send_buf_size(BUFFER_BYTES);
     http2.keep_alive_interval(timeouts.ping).keep_alive_timeout(timeouts.ping_answer);
     builder
 }

@@ -19,10 +19,7 @@ use x509_cert::time::Time;
 
 use crate::http::TlsSettings;
 use callwright_common::digest::add_part;
-
-/// Maximum size of a file in bytes: a chain with its key takes some kilobytes, a bundle of public authorities some
-/// hundred.
-const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
+use callwright_common::limits::FILE_BYTES;
 
 /// ALPN protocols in order of preference (RFC 7301; RFC 9113, section 3.2).
 const PROTOCOLS: [&[u8]; 2] = [b"h2", HTTP_1_1];
@@ -127,12 +124,12 @@ impl PemFile<'_> {
 
     fn read(&self, digest: &mut Sha256) -> Result<Vec<u8>, TlsError> {
         let mut bytes = Vec::new();
-        let read = File::open(self.file).and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes));
+        let read = File::open(self.file).and_then(|file| file.take(FILE_BYTES + 1).read_to_end(&mut bytes));
         read.map_err(|error| {
             self.error(format!("cannot be read: {error}; name a PEM file that the proxy's user can read"))
         })?;
-        if bytes.len() as u64 > MAX_FILE_BYTES {
-            return Err(self.error(format!("is larger than {MAX_FILE_BYTES} bytes; name the PEM file")));
+        if bytes.len() as u64 > FILE_BYTES {
+            return Err(self.error(format!("is larger than {FILE_BYTES} bytes; name the PEM file")));
         }
         add_part(digest, &bytes);
         Ok(bytes)
@@ -314,7 +311,7 @@ mod tests {
             "{error}"
         );
         let (certificate, key) = pair(2090);
-        let long = certificate + &" ".repeat(usize::try_from(MAX_FILE_BYTES).unwrap());
+        let long = certificate + &" ".repeat(usize::try_from(FILE_BYTES).unwrap());
         assert!(loaded(folder.path(), &long, &key, None).unwrap_err().contains("is larger than"));
     }
 }

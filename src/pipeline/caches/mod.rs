@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::settings::Settings;
 use callwright_common::cache::ByteCache;
 use callwright_common::digest::of_parts;
+use callwright_common::limits::SMALL_CACHE_BYTES;
 use callwright_types::memory::Recalled;
 use callwright_types::{Lesson, Trace};
 use callwright_upstream::{Patience, TextModel, Upstream};
@@ -21,9 +22,6 @@ pub(crate) use offered_before::{RememberedOffer, RememberedTool};
 pub(crate) use parameter_reactions::KnownReactions;
 use plans::{PlannerBackoff, WaitingPlans};
 
-/// Size in bytes of each cache by planning model. Clients name models, so their number is unbounded; eviction only loses
-/// the learned request form of a model, or its back-off.
-const MODELS_BYTES: u64 = 256 * 1024;
 /// A user waits for a plan: one retry, and a short one.
 const PATIENCE: Patience = Patience { tries: 2, max_wait: Duration::from_secs(5) };
 
@@ -53,7 +51,7 @@ impl Caches {
             lessons: by_text(settings.remembered_notes_bytes),
             outlines: by_text(settings.remembered_notes_bytes),
             // The model stores its own name as well.
-            models: ByteCache::new(MODELS_BYTES, |(upstream, model), _| {
+            models: ByteCache::new(SMALL_CACHE_BYTES, |(upstream, model), _| {
                 upstream.len() + 2 * model.len() + size_of::<TextModel>()
             }),
             parameter_reactions: parameter_reactions::reactions(),

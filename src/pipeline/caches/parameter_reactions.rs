@@ -4,12 +4,10 @@ use serde_json::{Map, Value};
 
 use callwright_common::cache::ByteCache;
 use callwright_common::digest::of_parts;
+use callwright_common::limits::{SHORT_BODY_BYTES, SMALL_CACHE_BYTES};
 use callwright_explain::recognise;
 use callwright_judge::scanner::{CompiledTool, Conversation, PastCall, Reactions, ToolSet};
 use callwright_types::rules::FailureRule;
-
-/// Memory for reactions in bytes: some 5,000 parameters.
-const REMEMBERED_BYTES: u64 = 2 * 1024 * 1024;
 
 /// Maximum number of earlier calls that are searched for a parameter.
 const LOOKED_BACK: usize = 64;
@@ -17,13 +15,10 @@ const LOOKED_BACK: usize = 64;
 /// Maximum number of unknown parameters of one call that are remembered.
 const MAX_UNKNOWN: usize = 8;
 
-/// Maximum number of bytes of a result that are searched for the name of a parameter.
-const MAX_SEARCHED_BYTES: usize = 64 * 1024;
-
 /// Creates an empty memory of the last reaction to each parameter, by client, tool schema and name: whether it was
 /// rejected. Bounded, and lost with the process.
 pub(super) fn reactions() -> ByteCache<String, bool> {
-    ByteCache::new(REMEMBERED_BYTES, |key: &String, _| key.len())
+    ByteCache::new(SMALL_CACHE_BYTES, |key: &String, _| key.len())
 }
 
 /// Returns the key of a parameter: a digest, because a client's names may be private. `None` if the tool has no identity
@@ -93,7 +88,7 @@ fn rejects(result: &str, parameter: &str, value: &Value, is_failure: bool) -> bo
     if !result.contains(parameter) {
         return false;
     }
-    let text = result.get(..result.floor_char_boundary(MAX_SEARCHED_BYTES)).unwrap_or(result);
+    let text = result.get(..result.floor_char_boundary(SHORT_BODY_BYTES)).unwrap_or(result);
     match serde_json::from_str::<Value>(text) {
         Ok(body) if has_member(&body, parameter, value) => false,
         Ok(body) => is_in_text_of(&body, parameter, is_failure),

@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use callwright_common::cache::ByteCache;
+use callwright_common::limits::SMALL_CACHE_BYTES;
 use callwright_store::{Store, StoreError};
-
-use super::MODELS_BYTES;
 
 /// Number of consecutive unusable results from which on turns are skipped; a single one may be chance.
 const TOLERATED: u32 = 2;
@@ -32,7 +31,7 @@ struct BackoffState {
 impl PlannerBackoff {
     /// Creates an empty cache.
     pub(crate) fn new() -> Self {
-        let states = ByteCache::new(MODELS_BYTES, |(owner, model): &(String, String), _| {
+        let states = ByteCache::new(SMALL_CACHE_BYTES, |(owner, model): &(String, String), _| {
             owner.len() + model.len() + size_of::<Mutex<BackoffState>>()
         });
         Self { states }

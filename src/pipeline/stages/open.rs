@@ -21,6 +21,7 @@ use crate::pipeline::settings::AliasSettings;
 use crate::pipeline::state::{CallStates, StreamProgress, Turn, TurnRecord};
 use crate::pipeline::targets::targets;
 use callwright_common::digest::hex;
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::tokens::BYTES_PER_TOKEN;
 use callwright_policy::{KeyFacts, Policy, TurnFacts};
 use callwright_telemetry::labels::KeyResult;
@@ -36,8 +37,6 @@ const SESSION_HEADER: &str = "x-callwright-session";
 const POLICY_HEADER: &str = "x-callwright-policy";
 /// Header that requests the debug object in the body.
 const DEBUG_HEADER: &str = "x-callwright-debug";
-/// Maximum characters of a session name from a header.
-const SESSION_CHARS: usize = 200;
 /// `Retry-After` in seconds for requests that were refused under load, or for whose answer there was no memory.
 pub(super) const OVERLOAD_RETRY_SECONDS: u64 = 2;
 /// Length in bytes of the hash that names a session.
@@ -328,7 +327,7 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 /// Returns the session: the header; else a hash of the key and the first messages; else none.
 fn session(caller: &Caller, headers: &HeaderMap, chat: &ModelRequest) -> Option<String> {
     if let Some(name) = text(headers, SESSION_HEADER) {
-        return Some(name.chars().filter(|character| !character.is_control()).take(SESSION_CHARS).collect());
+        return Some(name.chars().filter(|character| !character.is_control()).take(LINE_CHARS).collect());
     }
     let mut hash = Sha256::new();
     match caller {

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use callwright_common::cache::{ByteCache, FirstSight, Usage};
+use callwright_common::limits::CACHE_BYTES;
 use callwright_executor::Permissions;
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_plan::generation::{PlanTool, Tools};
@@ -21,10 +22,6 @@ use callwright_types::{OutputField, Tool};
 use super::offer::{CATALOG_TOOLS_BYTES, INDEXED_BYTES_PER_BYTE, INDEXED_BYTES_PER_TOOL, catalog_tools_bytes};
 use super::toolset_index::ToolsetIndex;
 use crate::pipeline::settings::SMALL_LIST_BYTES;
-
-/// Cache size in bytes for indexes of clients' own tool lists, which take about 24 times their text. The least recently
-/// used lists are indexed again at their next use.
-const INDEXED_TOOLS_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Maximum number of operations that a turn indexes itself, which takes some milliseconds once.
 const MAX_INDEXED_IN_PLACE: usize = 64;
@@ -123,7 +120,7 @@ impl ProducerIndex {
             of_scopes: ByteCache::new(CATALOG_TOOLS_BYTES as u64, |_, tools: &Arc<IndexedTools>| {
                 catalog_tools_bytes(tools.catalog_tools)
             }),
-            indexed: ByteCache::new(INDEXED_TOOLS_BYTES, indexed_bytes),
+            indexed: ByteCache::new(CACHE_BYTES, indexed_bytes),
             first_sight: FirstSight::new(SMALL_LIST_BYTES),
             building: Mutex::default(),
         }

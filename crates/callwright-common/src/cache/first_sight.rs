@@ -2,10 +2,9 @@
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
-use super::ByteCache;
+use crate::limits::SMALL_CACHE_BYTES;
 
-/// Memory for digests in bytes, enough for some 10,000 digests.
-const SEEN_BYTES: u64 = 2 * 1024 * 1024;
+use super::ByteCache;
 
 /// Decides whether to cache an item: a large one is worth its memory only if it recurs. Clones share one memory.
 #[derive(Debug, Clone)]
@@ -19,7 +18,7 @@ pub struct FirstSight {
 impl FirstSight {
     /// Creates an empty filter. Items of at most `small_bytes` bytes are admitted at first sight.
     pub fn new(small_bytes: usize) -> Self {
-        Self { hasher: RandomState::new(), seen: ByteCache::new(SEEN_BYTES, |_, ()| 0), small_bytes }
+        Self { hasher: RandomState::new(), seen: ByteCache::new(SMALL_CACHE_BYTES, |_, ()| 0), small_bytes }
     }
 
     /// Whether an item of this size is to be cached. Records the item as seen.

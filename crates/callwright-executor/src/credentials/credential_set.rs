@@ -11,12 +11,10 @@ use super::token::CallToken;
 use super::unavailable::Unavailable;
 use crate::refusal::invalid;
 use crate::request::{ApiRequest, encode};
+use callwright_common::limits::MIN_SECRET_BYTES;
 use callwright_openapi::{Location, SecurityScheme};
 use callwright_types::outcome::{ApiAnswer, Paging};
 use callwright_types::{Refusal, Secret, written_forms};
-
-/// Minimum length in bytes of a secret that is searched for in a response; shorter texts occur by chance.
-const MIN_FOUND_BYTES: usize = 8;
 
 /// Replacement for a secret in a response.
 const HIDDEN: &str = "***";
@@ -153,7 +151,7 @@ impl Credentials {
 
     fn remember(&mut self, secret: &str) {
         for form in written_forms(secret) {
-            if form.len() >= MIN_FOUND_BYTES && !self.forms.contains(&form) {
+            if form.len() >= MIN_SECRET_BYTES && !self.forms.contains(&form) {
                 self.forms.push(form);
             }
         }
@@ -177,7 +175,7 @@ fn with_pairs(text: &str, separator: char, parameters: &[(String, String)]) -> V
 /// Returns the number of bytes at the end of `text` that are a prefix of `form`; short prefixes do not count.
 fn begun_at_end(text: &[u8], form: &[u8]) -> usize {
     let longest = form.len().saturating_sub(1).min(text.len());
-    (MIN_FOUND_BYTES..=longest)
+    (MIN_SECRET_BYTES..=longest)
         .rev()
         .find(|length| text.ends_with(form.get(..*length).unwrap_or_default()))
         .unwrap_or(0)

@@ -1,6 +1,7 @@
 //! Detection of calls that failed because of the toolset's own credential.
 
 use super::requirement::CallCredentials;
+use callwright_common::limits::TEXT_LENGTH;
 use callwright_openapi::{Operation, Toolset};
 use callwright_types::Outcome;
 use callwright_types::outcome::{ApiAnswer, CredentialFault};
@@ -11,9 +12,6 @@ const AUTHORISATION: [&str; 18] = [
     "insufficient privilege", "insufficient right", "_scope", "missing scope", "insufficient scope", "required scope",
     "not authorised", "not authorized", "permission", "unauthorised", "unauthorized",
 ];
-
-/// Number of response bytes that are searched for these phrases.
-const MAX_READ: usize = 4_000;
 
 /// Returns the fault of the toolset's credential that made the call fail: it was unavailable, the API rejected it
 /// (401), or its permissions are insufficient (403, RFC 9110 section 15.5.4).
@@ -44,7 +42,7 @@ pub fn fault(
 }
 
 fn speaks_of_authorisation(answer: &ApiAnswer) -> bool {
-    let text = String::from_utf8_lossy(answer.body.get(..MAX_READ).unwrap_or(&answer.body)).to_lowercase();
+    let text = String::from_utf8_lossy(answer.body.get(..TEXT_LENGTH).unwrap_or(&answer.body)).to_lowercase();
     answer.header("www-authenticate").is_some() || AUTHORISATION.iter().any(|word| text.contains(word))
 }
 

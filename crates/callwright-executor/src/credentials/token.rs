@@ -15,12 +15,10 @@ use super::token_request::{TokenKey, TokenRequest};
 use super::unavailable::Unavailable;
 use crate::client::{ApiClient, RequestFailure};
 use crate::redirect::RedirectRule;
+use callwright_common::limits::SHORT_BODY_BYTES;
 use callwright_store::{SharedToken, SharedTokens};
 use callwright_types::Secret;
 use callwright_types::outcome::ApiAnswer;
-
-/// Maximum number of bytes of a token endpoint's response that are read.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// Time before its expiry at which a token is no longer used, so that it does not expire on its way. A token with less
 /// than twice that lifetime is used for half of its lifetime.
@@ -140,7 +138,7 @@ impl TokenCache {
         let secret = secret_of(&request.client.client_secret, request.scheme, deadline).await?;
         let requested_at = Instant::now();
         let ready = request.with_secret(&secret)?;
-        let received = self.client.exchange(&ready, RedirectRule::ReadsOnly, 0, MAX_ANSWER_BYTES, deadline).await;
+        let received = self.client.exchange(&ready, RedirectRule::ReadsOnly, 0, SHORT_BODY_BYTES, deadline).await;
         let answer = received.map_err(|failed| unanswered(host, failed))?.answer;
         let (secret, lifetime) = token_in(&answer).map_err(|why| Unavailable {
             detail: format!("the token endpoint `{host}` of `{}` {why}", request.scheme),

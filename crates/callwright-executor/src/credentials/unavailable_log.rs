@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
+use callwright_common::limits::REMEMBERED;
+
 use super::requirement::CallCredentials;
 use super::unavailable::Unavailable;
-
-/// Maximum number of reasons that are remembered. A reason may contain the answer of a token endpoint, so there may be
-/// any number of them. At the maximum all are forgotten, and logged again.
-const MAX_LOGGED: usize = 1_000;
 
 /// The reasons that were logged.
 #[derive(Debug, Default)]
@@ -26,7 +24,7 @@ impl UnavailableLog {
         if logged.contains_key(&key) {
             return false;
         }
-        if logged.len() >= MAX_LOGGED {
+        if logged.len() >= REMEMBERED {
             logged.clear();
         }
         logged.insert(key, schemes(required, alternative).map(str::to_owned).collect());
@@ -93,7 +91,7 @@ mod tests {
     fn the_number_of_remembered_reasons_is_bounded() {
         let log = UnavailableLog::default();
         let shop = required("shop", &["key"]);
-        for number in 0..=MAX_LOGGED {
+        for number in 0..=REMEMBERED {
             assert!(log.note_unavailable(&shop, 0, &Unavailable::passing(number.to_string())));
         }
         assert_eq!(log.logged.lock().unwrap().len(), 1);

@@ -12,12 +12,10 @@ use url::Url;
 use super::client::LinkedResponse;
 use super::request::encode;
 use body::NextPageMark;
+use callwright_common::limits::VALUE_LENGTH;
 use callwright_common::text::letters;
 use callwright_openapi::{Location, Operation};
 use callwright_types::outcome::NextPage;
-
-/// Maximum number of characters of a value that is reported as an argument: the model has to repeat a cursor exactly.
-const MAX_VALUE_CHARS: usize = 1_000;
 
 /// Query parameter of an operation: the name of the argument, and the name on the wire.
 pub(super) type Parameter = (String, String);
@@ -86,7 +84,7 @@ fn arguments(current: &Url, next: &Url, parameters: &[Parameter]) -> Option<Vec<
 }
 
 fn fits(value: &str) -> bool {
-    value.chars().nth(MAX_VALUE_CHARS).is_none()
+    value.chars().nth(VALUE_LENGTH).is_none()
 }
 
 /// Sets one query parameter and keeps the others as they are written.

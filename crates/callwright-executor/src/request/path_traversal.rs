@@ -4,11 +4,9 @@
 //! proxies decode `%2F` before they resolve `..`, decode twice, or fold characters that look like a dot or a slash.
 //! `GET /users/..%2Fadmin` then becomes `/admin`. Values that are only meaningful to such servers are refused.
 
+use callwright_common::limits::ENCODINGS;
 use callwright_common::text::nfkc;
 use percent_encoding::percent_decode;
-
-/// Number of times a value is decoded: the maximum in a realistic chain of servers.
-const DECODINGS: usize = 3;
 
 /// Overlong UTF-8 encodings (RFC 3629 section 10) of `.`, `/` and `\`, longest first. Some decoders accept them.
 const OVERLONG: [(&[u8], u8); 6] = [
@@ -23,7 +21,7 @@ const OVERLONG: [(&[u8], u8); 6] = [
 /// Whether the most lenient server would resolve a `.` or `..` in `value` (not encoded), or find nothing but slashes.
 pub(super) fn is_path_traversal(value: &str) -> bool {
     let mut bytes = value.as_bytes().to_vec();
-    for _ in 0..=DECODINGS {
+    for _ in 0..=ENCODINGS {
         if resolves_elsewhere(&folded(&bytes)) {
             return true;
         }

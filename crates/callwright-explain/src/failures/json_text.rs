@@ -1,8 +1,7 @@
 //! Extracts JSON from a text: the whole text, inside a fence, after a label, or in Python notation.
 
+use callwright_common::limits::SHORT_BODY_BYTES;
 use serde_json::Value;
-
-use crate::settings::EXAMINED_BYTES;
 
 /// Maximum length in bytes of a label before JSON: "Result of `get_items`:", "422 -".
 const MAX_LABEL_BYTES: usize = 120;
@@ -32,7 +31,7 @@ fn unfenced(text: &str) -> &str {
 /// Parses a dictionary or list in Python notation. Only quotes and constants are rewritten; text that is not valid JSON
 /// afterwards is not parsed.
 fn python(text: &str) -> Option<Value> {
-    if text.len() > EXAMINED_BYTES || !text.contains('\'') {
+    if text.len() > SHORT_BODY_BYTES || !text.contains('\'') {
         return None;
     }
     let mut written = String::with_capacity(text.len());

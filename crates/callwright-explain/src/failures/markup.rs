@@ -8,9 +8,9 @@ use regex::Regex;
 
 use super::body_words::reason_of;
 use super::verdict::{FailureEvidence, Finding};
-use crate::settings::EXAMINED_BYTES;
 use crate::word_list::WordList;
 use callwright_common::html::{is_page, title};
+use callwright_common::limits::SHORT_BODY_BYTES;
 use callwright_common::text::beginning_bytes;
 
 /// Root elements that only errors have (names without prefix, in lower case).
@@ -32,7 +32,7 @@ static TITLE_PHRASES: LazyLock<Regex> = LazyLock::new(|| {
 
 /// Returns the rule that recognises an error in a marked-up text.
 pub(crate) fn markup_failure(text: &str) -> Option<Finding> {
-    let text = beginning_bytes(text, EXAMINED_BYTES);
+    let text = beginning_bytes(text, SHORT_BODY_BYTES);
     if is_page(text.as_bytes()) {
         let title = title(text).map(|title| title.to_lowercase());
         return title.filter(|title| is_error_title(title)).map(|_| ("error_page", FailureEvidence::Form));

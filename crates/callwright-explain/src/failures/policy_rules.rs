@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::body_words::is_empty;
-use crate::settings::EXAMINED_BYTES;
 use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::limits::SHORT_BODY_BYTES;
 use callwright_common::text::beginning_bytes;
 use callwright_types::rules::{FailureRule, LinearRegex, RuledOutcome};
 
@@ -37,7 +37,7 @@ fn matches(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
 
 fn condition_holds(rule: &FailureRule, subject: &OutcomeRuleInput<'_>) -> bool {
     if let (Some(expression), None) = (&rule.text, &rule.at) {
-        return expression.is_found_in(beginning_bytes(subject.text, EXAMINED_BYTES));
+        return expression.is_found_in(beginning_bytes(subject.text, SHORT_BODY_BYTES));
     }
     if rule.conditions().is_empty() {
         return true;
@@ -70,7 +70,7 @@ fn number(value: &Value) -> Option<f64> {
 }
 
 fn matches_text(expression: &LinearRegex, value: &Value) -> bool {
-    scalar_text(value).is_some_and(|text| expression.is_found_in(beginning_bytes(&text, EXAMINED_BYTES)))
+    scalar_text(value).is_some_and(|text| expression.is_found_in(beginning_bytes(&text, SHORT_BODY_BYTES)))
 }
 
 /// Returns the values at a pointer: several if it contains `*`, and `None` for each missing one.
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn expressions_are_searched_only_in_the_beginning() {
-        let long = format!("{}é{}", "a".repeat(EXAMINED_BYTES - 1), "b");
+        let long = format!("{}é{}", "a".repeat(SHORT_BODY_BYTES - 1), "b");
         assert!(!does_match(r#"{"text":"b$","outcome":"failed"}"#, &long));
         assert!(does_match(r#"{"text":"a$","outcome":"failed"}"#, &long));
     }

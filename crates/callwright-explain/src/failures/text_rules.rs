@@ -10,7 +10,7 @@ use super::body_words::reason_of;
 use super::markup::markup_failure;
 use super::verdict::FailureEvidence::{Form, Words};
 use super::verdict::{FailureEvidence, Finding};
-use crate::settings::EXAMINED_BYTES;
+use callwright_common::limits::SHORT_BODY_BYTES;
 use callwright_common::text::beginning_bytes;
 
 /// Maximum number of characters of a report in words; longer texts have other content.
@@ -33,7 +33,7 @@ pub(crate) fn text_failure(text: &str) -> Option<Finding> {
 }
 
 fn rule_input(text: &str) -> Option<TextRuleInput<'_>> {
-    let text = beginning_bytes(text, EXAMINED_BYTES);
+    let text = beginning_bytes(text, SHORT_BODY_BYTES);
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let line = beginning_bytes(line, MAX_LINE_BYTES);
     let line = line.trim_matches(|letter: char| letter.is_whitespace() || DECORATION.contains(&letter));

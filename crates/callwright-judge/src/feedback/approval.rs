@@ -5,15 +5,13 @@ use minijinja::value::Value;
 
 use super::fault::named;
 use super::quote;
+use callwright_common::limits::TEXT_LENGTH;
 use callwright_types::{ApprovalNote, Call};
-
-/// Maximum number of characters of an approver's comment to show to the model.
-const MAX_COMMENT: usize = 2_000;
 
 /// Returns the template context.
 pub(super) fn context(call: &Call, note: &ApprovalNote) -> Value {
     let comment = note.comment.as_deref().map(str::trim).filter(|comment| !comment.is_empty());
-    let comment = comment.map(|comment| comment.chars().take(MAX_COMMENT).collect::<String>());
+    let comment = comment.map(|comment| comment.chars().take(TEXT_LENGTH).collect::<String>());
     context! {
         call => named(call),
         id => &note.id,

@@ -4,8 +4,8 @@ use minijinja::context;
 use minijinja::value::Value;
 
 use super::quote;
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::beginning;
-use callwright_scanner::schema::MAX_DESCRIPTION;
 
 /// A tool that a search found.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ fn line(description: &str) -> String {
     let words = quote::line(description);
     let sentence = words.find(". ").map_or(words.as_str(), |end| words.get(..=end).unwrap_or_default());
     // The full text is in the tool definition, which is offered from then on.
-    match beginning(sentence, MAX_DESCRIPTION) {
+    match beginning(sentence, LINE_CHARS) {
         whole if whole.len() == sentence.len() => whole.to_owned(),
         part => format!("{} ...", part.trim_end()),
     }

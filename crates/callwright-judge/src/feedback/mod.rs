@@ -34,6 +34,7 @@ pub use observed::ObservedFailure;
 pub use outcome::{FailedOutcome, MAX_TRIED, brief};
 pub use shown::{are_too_long, shortened_arguments};
 
+use callwright_common::limits::VALUE_LENGTH;
 use callwright_common::text::beginning;
 use callwright_scanner::ToolSet;
 use callwright_types::trace::Round;
@@ -133,7 +134,7 @@ pub fn missing_inputs(questions: &[&str]) -> String {
 fn missing_context(questions: &[&str]) -> Value {
     let mut distinct: Vec<String> = Vec::new();
     for question in questions {
-        let line = beginning(&quote::one_line(question), quote::MAX_CLAUSE).to_owned();
+        let line = beginning(&quote::one_line(question), VALUE_LENGTH).to_owned();
         if !line.is_empty() && !distinct.contains(&line) {
             distinct.push(line);
         }

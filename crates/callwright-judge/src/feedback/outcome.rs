@@ -8,6 +8,7 @@ use super::concerned::{concerned, size};
 use super::fault::named;
 use super::record::observation;
 use super::{answer, quote};
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::excerpt;
 use callwright_scanner::CompiledTool;
 use callwright_types::outcome::CredentialFault;
@@ -23,9 +24,6 @@ pub const MAX_TRIED: usize = 6;
 
 /// Maximum number of characters per earlier call, and of the thought before it in a record.
 pub(super) const MAX_ACTION: usize = 300;
-
-/// Maximum number of characters of a response in the brief form of an observation.
-const BRIEF_BODY_CHARS: usize = 120;
 
 /// Facts about a call whose execution failed (AutoFeedback section 3.3.2).
 #[derive(Debug, Clone, Copy)]
@@ -113,7 +111,7 @@ fn earlier<'a>(budget: &mut MessageBudget, rounds: impl DoubleEndedIterator<Item
         let action = excerpt(&round.action, MAX_ACTION);
         if told.len() < MAX_TRIED && told.iter().all(|[known, ..]| *known != action) {
             let thought = round.thought.as_deref().unwrap_or_default();
-            told.push([action, excerpt(observation(round), quote::MAX_INLINE), excerpt(thought, quote::MAX_INLINE)]);
+            told.push([action, excerpt(observation(round), LINE_CHARS), excerpt(thought, LINE_CHARS)]);
         }
     }
     let mut told = budget.first(3, told, |round| round.iter().map(String::len).sum());
@@ -123,7 +121,7 @@ fn earlier<'a>(budget: &mut MessageBudget, rounds: impl DoubleEndedIterator<Item
 
 /// Returns the observation of a failed call in brief, as later rounds report it.
 pub fn brief(outcome: &Outcome, shortfall: Option<&Shortfall>) -> String {
-    let body = excerpt(&answer(outcome, READ_CHARS), BRIEF_BODY_CHARS);
+    let body = excerpt(&answer(outcome, READ_CHARS), LINE_CHARS);
     let summary = summary(outcome, shortfall);
     if body.is_empty() { summary } else { format!("{summary}: {body}") }
 }

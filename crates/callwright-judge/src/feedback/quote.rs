@@ -7,15 +7,13 @@ use std::borrow::Cow;
 
 use minijinja::value::Value;
 
+use callwright_common::limits::{LINE_CHARS, VALUE_LENGTH};
 use callwright_common::text::excerpt;
 use callwright_scanner::schema::MAX_LISTED;
 
-/// Maximum number of characters of a name, value or description quoted within a line.
-pub(super) const MAX_INLINE: usize = 200;
-
 /// Formats `text` as inline code: in backticks, shortened, without line breaks and backticks of its own.
 pub(super) fn code(text: &str) -> String {
-    format!("`{}`", excerpt(text, MAX_INLINE).replace('`', "'"))
+    format!("`{}`", excerpt(text, LINE_CHARS).replace('`', "'"))
 }
 
 /// Formats several texts as inline code.
@@ -32,17 +30,13 @@ pub(super) const MAX_DESCRIBED: usize = 8;
 
 /// Quotes foreign text within a line: in double quotes, shortened, without line breaks and double quotes of its own.
 pub(super) fn said(text: &str) -> String {
-    format!("\"{}\"", excerpt(text, MAX_INLINE).replace('"', "'"))
+    format!("\"{}\"", excerpt(text, LINE_CHARS).replace('"', "'"))
 }
-
-/// Maximum number of characters of a question that a model wrote, and of a clause that quotes values itself, such as a rule
-/// with its allowed values.
-pub(super) const MAX_CLAUSE: usize = 1000;
 
 /// Formats a clause that quotes values itself: shortened, without line breaks, and without backticks, which mark the
 /// proxy's quotes.
 pub(super) fn line(text: &str) -> String {
-    excerpt(text, MAX_CLAUSE).replace('`', "'")
+    excerpt(text, VALUE_LENGTH).replace('`', "'")
 }
 
 /// Replaces control characters except tabs and line breaks, because messages are also printed to terminals.

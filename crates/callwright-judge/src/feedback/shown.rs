@@ -5,8 +5,8 @@ use minijinja::value::Value;
 use serde_json::Map;
 
 use super::example::example;
-use super::quote::MAX_INLINE;
 use callwright_common::json::Pointer;
+use callwright_common::limits::{LINE_CHARS, VALUE_LENGTH};
 use callwright_common::text::excerpt;
 use callwright_scanner::CompiledTool;
 
@@ -16,9 +16,6 @@ const MAX_ARGUMENTS: usize = 16 * 1024;
 
 /// Maximum number of elements of an array or object within shortened arguments.
 const MAX_ELEMENTS: usize = 20;
-
-/// Maximum number of bytes of a value that an example repeats.
-const MAX_VALUE: usize = 1_000;
 
 /// Whether arguments are too long to go back to the model whole.
 pub fn are_too_long(arguments: &str) -> bool {
@@ -31,7 +28,7 @@ pub fn shortened_arguments(arguments: &str) -> Option<String> {
         return None;
     }
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(arguments) else {
-        return Some(excerpt(arguments, MAX_INLINE));
+        return Some(excerpt(arguments, LINE_CHARS));
     };
     shorten(&mut value);
     let text = value.to_string();
@@ -40,7 +37,7 @@ pub fn shortened_arguments(arguments: &str) -> Option<String> {
 
 fn shorten(value: &mut serde_json::Value) {
     match value {
-        serde_json::Value::String(text) if text.len() > MAX_INLINE => *text = excerpt(text, MAX_INLINE),
+        serde_json::Value::String(text) if text.len() > LINE_CHARS => *text = excerpt(text, LINE_CHARS),
         serde_json::Value::Array(items) => {
             items.truncate(MAX_ELEMENTS);
             items.iter_mut().for_each(shorten);
@@ -55,7 +52,7 @@ fn shorten(value: &mut serde_json::Value) {
 
 /// Whether an example repeats a value of the model's call.
 pub(super) fn is_repeated(value: &serde_json::Value) -> bool {
-    value.to_string().len() <= MAX_VALUE
+    value.to_string().len() <= VALUE_LENGTH
 }
 
 /// A valid call to show.

@@ -5,7 +5,8 @@ use minijinja::value::Value;
 use serde_json::Map;
 
 use super::shown::{self, ExampleCall};
-use callwright_scanner::{MAX_NEAREST, ToolSet};
+use callwright_common::limits::LISTED;
+use callwright_scanner::ToolSet;
 use callwright_types::Diagnosis;
 
 /// Returns the template context. The facts of the diagnosis depend on how far the answer could be parsed. All are
@@ -14,8 +15,8 @@ use callwright_types::Diagnosis;
 pub(super) fn context(diagnosis: &Diagnosis, tool_set: &ToolSet) -> Value {
     let name = fact(diagnosis, "name");
     let tools: Vec<String> = match name {
-        Some(name) => tool_set.nearest(name, MAX_NEAREST).into_iter().map(|(near, _)| near.to_owned()).collect(),
-        None => tool_set.tools().iter().take(MAX_NEAREST).map(|tool| tool.name().to_owned()).collect(),
+        Some(name) => tool_set.nearest(name, LISTED).into_iter().map(|(near, _)| near.to_owned()).collect(),
+        None => tool_set.tools().iter().take(LISTED).map(|tool| tool.name().to_owned()).collect(),
     };
     context! {
         code => diagnosis.code.code(),

@@ -6,8 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::OfflineError;
-use crate::questions::MAX_QUOTED;
-use crate::tools::MAX_NAMES;
+use callwright_common::limits::{LISTED, WORD_CHARS};
 use callwright_common::text::excerpt;
 use callwright_explain::{DocumentError, Documents, Explainer, Settings, documents};
 use callwright_search::embedding::Embedder;
@@ -68,11 +67,11 @@ impl DocumentLibrary {
     pub(super) fn toolset(&self, api: &str) -> Result<&str, String> {
         let found = self.apis.get(api).or_else(|| self.apis.iter().find(|name| name.eq_ignore_ascii_case(api)));
         found.map(String::as_str).ok_or_else(|| {
-            let named: Vec<&str> = self.apis.iter().take(MAX_NAMES).map(String::as_str).collect();
-            let more = if self.apis.len() > MAX_NAMES { ", ..." } else { "" };
+            let named: Vec<&str> = self.apis.iter().take(LISTED).map(String::as_str).collect();
+            let more = if self.apis.len() > LISTED { ", ..." } else { "" };
             format!(
                 "`{}` names no documentation of {}; there is {}{more}",
-                excerpt(api, MAX_QUOTED),
+                excerpt(api, WORD_CHARS),
                 self.folder,
                 named.join(", ")
             )

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::docs::DocumentLibrary;
 use crate::lines::parse_line;
-use crate::questions::MAX_QUOTED;
 use callwright_common::json::raw;
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::excerpt;
 use callwright_types::outcome::ApiAnswer;
 use callwright_types::{Explanation, OperationRef, Outcome};
@@ -44,7 +44,7 @@ impl FailureInput<'_> {
         match serde_json::from_str::<Option<T>>(value) {
             Ok(value) => value,
             Err(_) => {
-                let quoted = excerpt(value, MAX_QUOTED);
+                let quoted = excerpt(value, WORD_CHARS);
                 library.warn(toolset, name, || {
                     format!("`{name}` {quoted} is no {form}; lines of `{toolset}` are read without it")
                 });

@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use crate::OfflineError;
 use crate::lines::{LinesRead, each_line, parse_line};
-use crate::questions::MAX_QUOTED;
 use crate::replay::reading::{TraceRecord, read};
 use crate::representation::Sample;
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::progress::ProgressObserver;
 use callwright_common::text::{excerpt, nearest};
 use callwright_memory::learning::MAX_QUERY_CHARS;
@@ -145,7 +145,7 @@ fn read_sample(text: &str, known: &KnownTools<'_>) -> Result<Sample, String> {
             let mut names: Vec<&str> = known.tools.iter().copied().collect();
             names.sort_unstable();
             let near = nearest(&tool, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            return Err(format!("there is no tool `{}` among --tools{near}", excerpt(&tool, MAX_QUOTED)));
+            return Err(format!("there is no tool `{}` among --tools{near}", excerpt(&tool, WORD_CHARS)));
         }
         if !tools.contains(&tool) {
             tools.push(tool);

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::OfflineError;
 use crate::input::input_name;
 use crate::lines::{InputLines, each_input_line, parse_line};
-use crate::questions::MAX_QUOTED;
 use callwright_common::json::scalar_text;
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::progress::ProgressObserver;
 use callwright_common::text::excerpt;
 use callwright_judge::scanner::Validators;
@@ -107,7 +107,7 @@ impl PlanToolsets {
         let read = each_input_line(InputLines::open(from.tools)?, observer, |line, report| {
             let (id, listed, broken) = match line.text().and_then(read_line) {
                 Ok((id, ..)) if by_id.contains_key(&id) => {
-                    let id = excerpt(&id, MAX_QUOTED);
+                    let id = excerpt(&id, WORD_CHARS);
                     report(format!(
                         "the toolset `{id}` is already defined in an earlier line; give each toolset a unique id"
                     ));
@@ -146,7 +146,7 @@ impl PlanToolsets {
     /// A message with the remedy if there is none.
     pub(super) fn get(&self, id: &str) -> Result<&PlanToolset, String> {
         self.by_id.get(id).ok_or_else(|| {
-            format!("there is no toolset `{}`; give the `id` of a line of --tools", excerpt(id, MAX_QUOTED))
+            format!("there is no toolset `{}`; give the `id` of a line of --tools", excerpt(id, WORD_CHARS))
         })
     }
 }

@@ -9,8 +9,9 @@ use super::answer::ReplayedAnswer;
 use super::answer::{counted_attempts, recorded};
 use super::fates::{Fate, Fates, ReplayBudget, TurnFates};
 use super::reading::{ListedTrace, TraceRecord};
-use super::rows::{MAX_NAME, Rows};
+use super::rows::Rows;
 use crate::judge::Judge;
+use callwright_common::limits::NAME_LENGTH;
 use callwright_common::text::excerpt;
 use callwright_types::rules::Mode;
 use callwright_types::{FaultCode, Limits, RepairKind, Trace, Verdict};
@@ -176,7 +177,7 @@ impl Replay {
 }
 
 fn bump(counts: &mut BTreeMap<String, u64>, name: &str) {
-    let name = excerpt(name, MAX_NAME);
+    let name = excerpt(name, NAME_LENGTH);
     let name = if counts.len() >= MAX_NAMES && !counts.contains_key(&name) { OTHER.to_owned() } else { name };
     *counts.entry(name).or_default() += 1;
 }

@@ -5,13 +5,8 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use super::fates::{Fate, Fates};
+use callwright_common::limits::{NAME_LENGTH, REMEMBERED};
 use callwright_common::text::excerpt;
-
-/// Maximum number of names with a separate row: models may invent any number of names.
-const MAX_ROWS: usize = 1000;
-
-/// Maximum number of characters of a name.
-pub(super) const MAX_NAME: usize = 128;
 
 /// Counts by name.
 #[derive(Debug, Clone, Default)]
@@ -51,11 +46,11 @@ impl Rows {
     }
 
     pub(super) fn count(&mut self, name: &str, fate: Fate) {
-        self.row(&excerpt(name, MAX_NAME)).count(fate);
+        self.row(&excerpt(name, NAME_LENGTH)).count(fate);
     }
 
     fn row(&mut self, name: &str) -> &mut Fates {
-        if !self.rows.contains_key(name) && self.rows.len() >= MAX_ROWS {
+        if !self.rows.contains_key(name) && self.rows.len() >= REMEMBERED {
             return &mut self.other;
         }
         self.rows.entry(name.to_owned()).or_default()
@@ -75,14 +70,14 @@ mod tests {
     #[test]
     fn names_beyond_the_bound_are_counted_as_other() {
         let mut rows = Rows::default();
-        for number in 0..MAX_ROWS + 5 {
+        for number in 0..REMEMBERED + 5 {
             rows.count(&format!("tool {number}"), Fate::Clean);
         }
-        for number in 0..MAX_ROWS + 5 {
+        for number in 0..REMEMBERED + 5 {
             rows.count(&format!("made up {number}"), Fate::SentBack);
         }
         let sorted = rows.sorted();
-        assert_eq!(sorted.len(), MAX_ROWS + 1);
+        assert_eq!(sorted.len(), REMEMBERED + 1);
         let other = sorted.last().unwrap();
         assert_eq!((other.name.as_str(), other.calls, other.fates.sent_back), ("other", 1010, 1005));
     }

@@ -17,8 +17,8 @@ use super::lines::{InputLines, LineBatch};
 use super::output::OutputWriter;
 use super::processing::{ProcessedBatch, process_lines};
 use super::questions::QuestionIndex;
-use crate::questions::MAX_QUOTED;
 use crate::tool_sets::{NO_TOOLS, OfferedToolSet, ToolSetKey};
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::parallel::cores;
 use callwright_common::progress::ProgressObserver;
 use callwright_common::text::excerpt;
@@ -158,7 +158,7 @@ fn offered(
     };
     judge.offered(ToolSetKey::Question(question.clone()), answer, || {
         questions.tools_text(&question)?.ok_or_else(|| {
-            let id = excerpt(&question, MAX_QUOTED);
+            let id = excerpt(&question, WORD_CHARS);
             format!("there is no question `{id}` in the --tools file; add a line with that `id`")
         })
     })

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::questions::MAX_QUOTED;
 use callwright_common::json::{Pointer, raw};
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::excerpt;
 use callwright_judge::repair::{JudgedCall, JudgedMessage};
 use callwright_types::{Diagnosis, FaultCode, Repair, RepairKind, Verdict};
@@ -113,5 +113,5 @@ fn action(repair: &Repair) -> String {
 }
 
 fn quoted(value: &Value) -> String {
-    excerpt(&value.to_string(), MAX_QUOTED)
+    excerpt(&value.to_string(), WORD_CHARS)
 }

@@ -1,5 +1,6 @@
 //! Shortens the texts of lessons.
 
+use callwright_common::limits::TEXT_LENGTH;
 use callwright_common::text::{beginning, one_line};
 
 /// Returns the leading whole words within `chars` characters; a single longer word is cut.
@@ -10,12 +11,9 @@ pub(super) fn shortened(text: &str, chars: usize) -> &str {
     }
 }
 
-/// Number of leading characters that are searched for the first sentence. A client's description may have any length.
-const MAX_SENTENCE_CHARS: usize = 4_096;
-
 /// Returns the first sentence of a text without its full stop, in at most `chars` characters.
 pub(super) fn first_sentence(text: &str, chars: usize) -> String {
-    let text = one_line(beginning(text, MAX_SENTENCE_CHARS));
+    let text = one_line(beginning(text, TEXT_LENGTH));
     let sentence = callwright_common::text::first_sentence(&text).trim_end_matches('.');
     shortened(sentence, chars).to_owned()
 }

@@ -9,14 +9,12 @@ use super::batch::LearningBatch;
 use super::job::{Job, JobError, JobOutcome};
 use super::progress::LearningProgress;
 use super::{CachedMemory, MemoryCache, Settings};
+use callwright_common::limits::ATTEMPTS;
 use callwright_store::{FeedbackRow, Memory, Revision, Store, StoreError, Traces};
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::{Label, LearningJob};
 use callwright_types::memory::ToolSample;
 use callwright_types::{Lesson, Procedure, Trace};
-
-/// Maximum number of attempts at a batch that conflicts with concurrent changes.
-const TRIES: u32 = 3;
 
 /// Learns from the traces and feedback in the store.
 #[derive(Debug)]
@@ -61,7 +59,7 @@ impl Job for Learner {
         if !is_further && judged.verdicts.is_empty() {
             return Ok(JobOutcome::Idle);
         }
-        for _ in 0..TRIES {
+        for _ in 0..ATTEMPTS {
             let memory = self.memory_cache.refresh().await?;
             let mut progress = before.clone();
             let now = Timestamp::now();

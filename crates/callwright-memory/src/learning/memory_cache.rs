@@ -8,11 +8,8 @@ use crate::experience::{self, LessonStore, StoredLesson};
 use crate::memory::{MemoryChange, MemoryIndex, MemoryStore};
 use crate::procedures::{self, ProcedureStore, StoredProcedure};
 use callwright_search::embedding::{Embedder, Vector};
-use callwright_store::{Changes, Memory, Revision, Store, StoreError};
+use callwright_store::{Changes, MAX_PAGE, Memory, Revision, Store, StoreError};
 use callwright_types::Lesson;
-
-/// Number of lessons or procedures read from the store at once.
-const PAGE: u32 = 1_000;
 
 /// Lessons and procedures of the store, up to a revision of each.
 #[derive(Debug, Clone)]
@@ -84,7 +81,7 @@ impl MemoryCache {
     {
         loop {
             let Changes { changed, removed, upto, more, .. } =
-                Memory::<M>::changed(&*self.store, *revision, PAGE).await?;
+                Memory::<M>::changed(&*self.store, *revision, MAX_PAGE).await?;
             if !(changed.is_empty() && removed.is_empty()) {
                 let vectors = self.vectors(changed.iter().map(&text)).await;
                 let learned = changed.into_iter().zip(vectors);

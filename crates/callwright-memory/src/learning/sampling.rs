@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::experience::redacted;
+use callwright_common::limits::NAME_LENGTH;
 use callwright_store::{FeedbackRow, FeedbackVerdict};
 use callwright_types::memory::ToolSample;
 use callwright_types::{Diagnosis, Evidence, EvidenceKind, MemoryNote, Protocol, Trace};
@@ -14,9 +15,6 @@ pub const MAX_QUERY_CHARS: usize = 8192;
 
 /// Maximum number of expected tools of a request.
 const MAX_TOOLS: usize = 32;
-
-/// Maximum length of a tool name in characters: above the limits of providers.
-const MAX_NAME_CHARS: usize = 128;
 
 /// Part of `expected` that names tools.
 #[derive(Deserialize)]
@@ -126,7 +124,7 @@ fn tools_named(row: &FeedbackRow) -> Option<Vec<String>> {
     }
     let mut tools: Vec<String> = Vec::new();
     for name in named {
-        let is_too_long = name.chars().count() > MAX_NAME_CHARS;
+        let is_too_long = name.chars().count() > NAME_LENGTH;
         if name.trim().is_empty() || is_too_long || name.chars().any(char::is_control) {
             return None;
         }

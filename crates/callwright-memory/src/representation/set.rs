@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Ranking, RepresentationError, RepresentationFile, folder, read_classifier, shared_classifier};
+use callwright_common::limits::LISTED;
 use callwright_common::text::nearest;
 use callwright_common::watch::{FolderDigest, FolderFile, digest};
 use callwright_search::retrieval::ToolClassifier;
@@ -38,9 +39,6 @@ impl FileRepresentations {
 
 /// Path of representations that are in no file, for messages.
 const STORE: &str = "the store";
-
-/// Maximum number of unknown names reported per file.
-const MAX_REPORTED: usize = 10;
 
 impl Representations {
     /// Loads the directory of the settings; a relative path is resolved against `base_dir`. Without a directory, the
@@ -163,11 +161,11 @@ impl Representations {
             let mut unknown: Vec<&str> =
                 entry.tools.keys().map(String::as_str).filter(|tool| !names.contains(tool)).collect();
             unknown.sort_unstable();
-            let named = unknown.iter().take(MAX_REPORTED);
+            let named = unknown.iter().take(LISTED);
             messages.extend(
                 named.map(|tool| format!("{path}: the toolset `{toolset}` has no tool `{tool}`{}", hint(tool, &names))),
             );
-            if let Some(more) = unknown.len().checked_sub(MAX_REPORTED).filter(|more| *more > 0) {
+            if let Some(more) = unknown.len().checked_sub(LISTED).filter(|more| *more > 0) {
                 messages.push(format!("{path}: the toolset `{toolset}` lacks {more} further tools of this file"));
             }
         }
@@ -327,7 +325,7 @@ mod tests {
         let messages = set.unwrap().unknown_names(&["bank", "shop", "room"], tools_of);
         assert_eq!(messages[0], "bank.yaml: the toolset `bank` has no tool `refnd`; did you mean `refund`?");
         assert_eq!(messages[1], "rom.yaml: there is no toolset `rom`; did you mean `room`?");
-        assert_eq!(messages.len(), 2 + MAX_REPORTED + 1);
+        assert_eq!(messages.len(), 2 + LISTED + 1);
         assert_eq!(messages[12], "shop.yaml: the toolset `shop` lacks 10 further tools of this file");
     }
 

@@ -11,10 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::catalog::source::{BYTES_AT_ONCE, EntryFiles, LoadedEntry, bytes, load_entry};
+use crate::catalog::source::{EntryFiles, LoadedEntry, bytes, load_entry};
 use crate::discovery::DocumentSearch;
 use crate::tool::naming::prefixed;
 use crate::{Fetch, FetchBounds, LoadError, Operation, Toolset, ToolsetSettings};
+use callwright_common::limits::DOCUMENT_BYTES_AT_ONCE;
 use callwright_common::parallel::map_in_order;
 use callwright_types::OperationRef;
 
@@ -178,7 +179,7 @@ fn load_entries<'a>(
 ) -> Vec<(&'a str, Result<LoadedEntry, LoadError>)> {
     map_in_order(
         &entries,
-        BYTES_AT_ONCE,
+        DOCUMENT_BYTES_AT_ONCE,
         |(_, settings)| bytes(&base_dir.join(&settings.document)),
         |&(name, settings)| {
             let loaded = load_entry(name, settings, base_dir, fetch);

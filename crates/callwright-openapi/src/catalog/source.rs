@@ -9,11 +9,8 @@ use url::Url;
 use crate::discovery::{DiscoveredDocument, DocumentSearch};
 use crate::load::check_credentials;
 use crate::{Fetch, LoadError, Origin, Toolset, ToolsetSettings, load_from};
+use callwright_common::limits::DOCUMENT_BYTES_AT_ONCE;
 use callwright_common::parallel::map_in_order;
-
-/// Maximum total size of the documents that are read at the same time, by the sizes of their first files. A document in
-/// memory takes about ten times its size. A larger document is read alone.
-pub(crate) const BYTES_AT_ONCE: u64 = 24 << 20;
 
 /// Result of loading an entry.
 pub(crate) struct LoadedEntry {
@@ -130,7 +127,7 @@ fn load_all(
 ) -> Vec<Result<Toolset, LoadError>> {
     map_in_order(
         found,
-        BYTES_AT_ONCE,
+        DOCUMENT_BYTES_AT_ONCE,
         |document| bytes(&document.path),
         |document| load_from(&format!("{name}/{}", document.name), Origin::Path(&document.path), settings, fetch),
     )

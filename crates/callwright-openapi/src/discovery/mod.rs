@@ -11,6 +11,8 @@ use std::fs::{self, DirEntry, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use callwright_common::limits::SHORT_BODY_BYTES;
+
 pub(super) use claim::is_in as claims_in;
 
 use crate::parse::decode;
@@ -21,10 +23,6 @@ pub const DOCUMENT_ENDINGS: [&str; 3] = ["json", "yaml", "yml"];
 
 /// Maximum nesting of folders in a search.
 const MAX_FOLDER_DEPTH: usize = 64;
-
-/// Number of bytes at the start of a file that are examined first. The whole file is read only if they lack the
-/// version.
-const HEAD_BYTES: u64 = 64 * 1024;
 
 /// A file that declares itself an OpenAPI document.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -131,11 +129,11 @@ fn is_document(path: &Path) -> bool {
 fn claims(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::new();
-    file.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes)?;
+    file.by_ref().take(SHORT_BODY_BYTES as u64).read_to_end(&mut bytes)?;
     if claims_in(&decode(bytes.clone()).text) {
         return Ok(true);
     }
-    if (bytes.len() as u64) < HEAD_BYTES {
+    if bytes.len() < SHORT_BODY_BYTES {
         return Ok(false);
     }
     file.take(DocumentLimits::default().document_bytes).read_to_end(&mut bytes)?;

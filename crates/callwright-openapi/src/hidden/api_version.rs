@@ -11,6 +11,7 @@ use serde_json::{Number, Value};
 use super::survey::ParameterSurvey;
 use crate::{ApiDocument, LocatedValue, Location, OperationParameter};
 use callwright_common::json::scalar_text;
+use callwright_common::limits::MIN_SIGNIFICANT_LENGTH;
 use callwright_common::text::{is_digits, name_words};
 
 /// Words of the parameter's name, in any notation.
@@ -18,9 +19,6 @@ const NAMES: [&str; 3] = ["api_version", "x_api_version", "x_ms_version"];
 
 /// The name that Microsoft's REST guidelines define.
 const GUIDELINE_NAME: &str = "api-version";
-
-/// Minimum length of a version that is searched for in a description; shorter texts occur by chance.
-const MIN_QUOTED_CHARS: usize = 3;
 
 /// The version of a document.
 pub(crate) struct ApiVersion {
@@ -90,7 +88,7 @@ fn is_quoted(parameter: &OperationParameter<'_>, schema: Option<&LocatedValue<'_
         }
     }
     let words = parameter.description.unwrap_or_default();
-    let is_long = version.chars().count() >= MIN_QUOTED_CHARS;
+    let is_long = version.chars().count() >= MIN_SIGNIFICANT_LENGTH;
     is_long && words.split(|letter: char| !is_of_version(letter)).any(|word| word.trim_matches('.') == version)
 }
 

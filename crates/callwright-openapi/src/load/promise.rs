@@ -13,12 +13,10 @@ use serde_json::Value;
 use crate::request::content::SendableMediaType;
 use crate::tool::text::{is_among, shorten};
 use crate::{Binding, BodyFormat, LocatedValue, Version, swagger};
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::schema::Views;
 use callwright_common::text::letters;
 use callwright_types::promise::{Promise, PromisedShape, PromisedValue};
-
-/// Maximum length of a stored response description, in characters.
-const MAX_DESCRIPTION_CHARS: usize = 200;
 
 /// Maximum number of required members stored per object. That suffices to distinguish a response that has none of
 /// them from one that has some.
@@ -74,7 +72,7 @@ fn of_response<'d>(
     let first = values.next().flatten();
     // Several JSON media types describe variants of the response; the server may send any of them.
     let value = first.filter(|first| values.all(|other| other.as_ref() == Some(first)));
-    let description = shorten(response.text("description").unwrap_or_default(), MAX_DESCRIPTION_CHARS);
+    let description = shorten(response.text("description").unwrap_or_default(), LINE_CHARS);
     (only_json || value.is_some()).then_some(Promise { statuses, only_json, value, description })
 }
 

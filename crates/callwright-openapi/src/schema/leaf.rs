@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Number, Value};
 
+use callwright_common::limits::{EXAMPLES, WORD_CHARS};
 use callwright_common::placeholder;
 
 use super::keyword::KeywordForm;
@@ -14,11 +15,6 @@ use super::literal::{self, type_value, types_of};
 use super::nullable::is_nullable;
 use crate::tool::markup::plain_text;
 use crate::tool::text::{distinct, shorten};
-
-/// Maximum length of an example, in characters. Longer ones cost more than they explain.
-const MAX_EXAMPLE_CHARS: usize = 100;
-/// Maximum number of examples that are kept.
-const MAX_EXAMPLES: usize = 3;
 
 /// Result of translating a keyword.
 #[derive(Debug, Default, PartialEq)]
@@ -143,7 +139,7 @@ fn enumeration(value: &Value, members: &Map<String, Value>) -> Leaf {
 /// Returns the short examples. An example of a whole object is larger than the properties that it repeats.
 pub(super) fn examples(values: &[impl Borrow<Value>]) -> Option<Value> {
     let short = values.iter().map(Borrow::borrow).filter(|value| is_short(value) && !has_placeholder(value));
-    let kept: Vec<Value> = short.take(MAX_EXAMPLES).cloned().collect();
+    let kept: Vec<Value> = short.take(EXAMPLES).cloned().collect();
     (!kept.is_empty()).then_some(Value::Array(kept))
 }
 
@@ -159,9 +155,9 @@ fn has_placeholder(value: &Value) -> bool {
 
 fn is_short(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.chars().nth(MAX_EXAMPLE_CHARS).is_none(),
+        Value::String(text) => text.chars().nth(WORD_CHARS).is_none(),
         Value::Number(_) | Value::Bool(_) => true,
-        Value::Array(_) | Value::Object(_) => value.to_string().chars().nth(MAX_EXAMPLE_CHARS).is_none(),
+        Value::Array(_) | Value::Object(_) => value.to_string().chars().nth(WORD_CHARS).is_none(),
         Value::Null => false,
     }
 }

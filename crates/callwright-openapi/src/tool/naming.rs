@@ -10,11 +10,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use callwright_common::limits::PROVIDER_NAME_LENGTH;
 use callwright_common::text::beginning_bytes;
 
-/// Maximum length of the name of a function or of an argument that all providers accept, in characters. Anthropic's API
-/// requires `[a-zA-Z0-9_.-]{1,64}` of arguments.
-pub(super) const MAX_NAME: usize = 64;
 /// Length of a hash: 8 hexadecimal digits.
 const HASH_CHARS: usize = 8;
 /// Length to which words of a long name are cut before words are dropped, with the separator.
@@ -45,7 +43,7 @@ pub(crate) fn tool_names(sources: &[NameSource<'_>]) -> Vec<String> {
     unique
 }
 
-/// Returns the names of all sources with at most [`MAX_NAME`] characters. Those that several operations share have
+/// Returns the names of all sources with at most [`PROVIDER_NAME_LENGTH`] characters. Those that several operations share have
 /// method and path, because an `operationId` should be unique.
 fn long_names(sources: &[NameSource<'_>]) -> Vec<String> {
     let mut names: Vec<String> = sources.iter().map(base_name).collect();
@@ -67,8 +65,8 @@ fn repeated(names: &[String]) -> HashSet<String> {
 /// Shortens the names that are too long.
 fn shortened(names: &[String], sources: &[NameSource<'_>]) -> Vec<String> {
     let mut stems: HashMap<String, Vec<usize>> = HashMap::new();
-    for (index, name) in names.iter().enumerate().filter(|(_, name)| name.len() > MAX_NAME) {
-        stems.entry(shorten_words(&words(name), MAX_NAME - HASH_CHARS - 1, None)).or_default().push(index);
+    for (index, name) in names.iter().enumerate().filter(|(_, name)| name.len() > PROVIDER_NAME_LENGTH) {
+        stems.entry(shorten_words(&words(name), PROVIDER_NAME_LENGTH - HASH_CHARS - 1, None)).or_default().push(index);
     }
     let mut short = names.to_vec();
     for (stem, indexes) in stems {
@@ -85,7 +83,7 @@ fn shortened(names: &[String], sources: &[NameSource<'_>]) -> Vec<String> {
 
 /// Returns stems for names whose shortened words are the same: each keeps the first word in which the names differ.
 fn distinguished(names: &[&str]) -> Vec<String> {
-    let room = MAX_NAME - HASH_CHARS - 1;
+    let room = PROVIDER_NAME_LENGTH - HASH_CHARS - 1;
     let all: Vec<Vec<&str>> = names.iter().map(|name| words(name)).collect();
     let Some(first) = all.first() else { return Vec::new() };
     let mut common = first.len();
@@ -175,7 +173,8 @@ fn tail(text: &str, bytes: usize) -> &str {
 /// Returns a name for the tool `name` of `toolset` that is unique among all toolsets and not in `taken`.
 pub(crate) fn prefixed(toolset: &str, name: &str, taken: &mut HashSet<String>) -> String {
     let long = sanitised(&format!("{toolset}_{name}"));
-    let prefixed = if long.len() <= MAX_NAME { long } else { with_hash(&long, &format!("{toolset} {name}")) };
+    let prefixed =
+        if long.len() <= PROVIDER_NAME_LENGTH { long } else { with_hash(&long, &format!("{toolset} {name}")) };
     if taken.insert(prefixed.clone()) { prefixed } else { hashed_name(&prefixed, format!("{toolset} {name}"), taken) }
 }
 
@@ -228,7 +227,7 @@ fn is_allowed(c: char) -> bool {
 }
 
 fn with_hash(name: &str, seed: &str) -> String {
-    let stem = shorten_words(&words(name), MAX_NAME - HASH_CHARS - 1, None);
+    let stem = shorten_words(&words(name), PROVIDER_NAME_LENGTH - HASH_CHARS - 1, None);
     format!("{}_{:08x}", stem.trim_end_matches('_'), fnv1a(seed.as_bytes()))
 }
 
@@ -259,13 +258,13 @@ pub(crate) fn offered_names(names: &[&str], taken: &HashSet<String>) -> Vec<Stri
 pub(crate) fn free_name(preferred: &str, taken: &HashSet<String>) -> String {
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");
-        format!("{}{end}", beginning_bytes(preferred, MAX_NAME - end.len()))
+        format!("{}{end}", beginning_bytes(preferred, PROVIDER_NAME_LENGTH - end.len()))
     });
     std::iter::once(preferred.to_owned()).chain(numbered).find(|name| !taken.contains(name)).unwrap_or_default()
 }
 
 fn is_offered(name: &str) -> bool {
-    !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(is_plain)
+    !name.is_empty() && name.len() <= PROVIDER_NAME_LENGTH && name.chars().all(is_plain)
 }
 
 fn is_plain(letter: char) -> bool {
@@ -275,7 +274,7 @@ fn is_plain(letter: char) -> bool {
 fn plain(name: &str) -> String {
     let words: Vec<&str> = name.split(|letter| !is_plain(letter)).filter(|word| !word.is_empty()).collect();
     let joined = words.join("_");
-    if joined.is_empty() { NAMELESS.to_owned() } else { beginning_bytes(&joined, MAX_NAME).to_owned() }
+    if joined.is_empty() { NAMELESS.to_owned() } else { beginning_bytes(&joined, PROVIDER_NAME_LENGTH).to_owned() }
 }
 
 #[cfg(test)]
@@ -354,14 +353,14 @@ mod tests {
         let names = tool_names(&sources);
         let stems: HashSet<&str> = names.iter().map(|name| &name[..name.len() - HASH_CHARS - 1]).collect();
         assert_eq!(stems.len(), ids.len(), "{names:?}");
-        assert!(names.iter().all(|name| name.len() <= MAX_NAME), "{names:?}");
+        assert!(names.iter().all(|name| name.len() <= PROVIDER_NAME_LENGTH), "{names:?}");
     }
 
     #[test]
     fn a_shortened_name_gets_a_hash_even_without_a_conflict() {
         let long = "a".repeat(65);
         let name = tool_names(&[source(Some(&long), "get", "/a")]).remove(0);
-        assert_eq!(name.len(), MAX_NAME);
+        assert_eq!(name.len(), PROVIDER_NAME_LENGTH);
         assert_ne!(name, tool_names(&[source(Some(&long), "get", "/b")]).remove(0));
     }
 
@@ -376,7 +375,7 @@ mod tests {
             let all: Vec<NameSource<'_>> =
                 operations.iter().map(|((method, path), id)| source(id.as_deref(), method, path)).collect();
             let names = tool_names(&all);
-            let valid = |name: &String| !name.is_empty() && name.len() <= MAX_NAME
+            let valid = |name: &String| !name.is_empty() && name.len() <= PROVIDER_NAME_LENGTH
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
             prop_assert!(names.iter().all(valid));
             prop_assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
@@ -386,10 +385,10 @@ mod tests {
             let fewer = tool_names(&some);
             for (source, name) in some.iter().zip(&fewer) {
                 let before = &names[all.iter().position(|other| other == source).unwrap()];
-                let short = |source: &NameSource<'_>| shorten_words(&words(&base_name(source)), MAX_NAME - HASH_CHARS - 1, None);
+                let short = |source: &NameSource<'_>| shorten_words(&words(&base_name(source)), PROVIDER_NAME_LENGTH - HASH_CHARS - 1, None);
                 let alone = all.iter().filter(|other| short(other) == short(source)).count() == 1;
                 let still_shared = some.iter().filter(|other| base_name(other) == base_name(source)).count() > 1;
-                if alone || still_shared && base_name(source).len() <= MAX_NAME / 2 {
+                if alone || still_shared && base_name(source).len() <= PROVIDER_NAME_LENGTH / 2 {
                     prop_assert_eq!(name, before);
                 }
             }

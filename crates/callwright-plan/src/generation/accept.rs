@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::QUOTED_CHARS;
 use super::answer::{ArgumentAnswer, ArgumentOrigin, CompletionAnswer, NewCall, SelectedGoal, Selection, TakenOutput};
 use super::converse::CheckedAnswer;
 use super::draft::{DraftNode, PlanDraft};
@@ -13,6 +12,7 @@ use super::grounding::GroundingTexts;
 use super::prompt_data::{kind_of, location, may_have, type_name};
 use crate::keys::{ConversationKeys, KeyArgument};
 use crate::tools::PlanTool;
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::{excerpt, letters};
 use callwright_prompt::parse;
 use callwright_types::plan::{Argument, Reference, Source};
@@ -368,7 +368,7 @@ pub(super) fn grounded_value(
     }
     let words = grounding.words_for(&value, words.unwrap_or_default());
     let words = words.map_err(|fault| {
-        let quoted_value = excerpt(&value.to_string(), QUOTED_CHARS);
+        let quoted_value = excerpt(&value.to_string(), WORD_CHARS);
         format!("the value {quoted_value} is not grounded: {fault}; give words of the conversation, a tool that returns it, or `ask`")
     })?;
     Ok(Source::Value { value, words })
@@ -383,7 +383,7 @@ pub(super) fn question_source(tool: &PlanTool, name: &str, question: Option<&str
 /// Returns a missing source with a default question to the user, for models that provide none.
 pub(super) fn missing(tool: &PlanTool, name: &str) -> Source {
     let about = tool.tool.parameter(name).and_then(|parameter| tool.schemas(parameter.schema).text("description"));
-    let about = about.map(|about| excerpt(about, QUOTED_CHARS)).unwrap_or_default();
+    let about = about.map(|about| excerpt(about, WORD_CHARS)).unwrap_or_default();
     let tool = tool.tool.name();
     let question = match about.is_empty() {
         true => format!("What is the value of `{name}` for {tool}?"),
@@ -399,7 +399,7 @@ pub(super) fn is_same(tool: &str, task: &str, other: &str, other_task: &str) -> 
 }
 
 pub(super) fn quoted(text: &str) -> String {
-    excerpt(text, QUOTED_CHARS)
+    excerpt(text, WORD_CHARS)
 }
 
 impl AnswerContext<'_> {
@@ -415,7 +415,7 @@ impl AnswerContext<'_> {
         let fault = match source {
             Source::Value { value, .. } if key.may_be(value, self.given_keys) => None,
             Source::Value { value, .. } => {
-                Some(no_key(key, requested, &excerpt(&value.to_string(), QUOTED_CHARS), self.suppliers))
+                Some(no_key(key, requested, &excerpt(&value.to_string(), WORD_CHARS), self.suppliers))
             }
             Source::Output(reference) => {
                 let supplier = self.supplier(reference, conversion);
@@ -424,7 +424,7 @@ impl AnswerContext<'_> {
                 better.map(|better| format!("the output `{output}` is no key; use the output `{}`", quoted(better)))
             }
             Source::Composed { value: Value::String(template), .. } if template.contains(char::is_whitespace) => {
-                Some(no_key(key, requested, &excerpt(template, QUOTED_CHARS), self.suppliers))
+                Some(no_key(key, requested, &excerpt(template, WORD_CHARS), self.suppliers))
             }
             Source::Composed { .. } | Source::Missing { .. } => None,
         };

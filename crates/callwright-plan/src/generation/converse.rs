@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::error::GenerationError;
 use super::prompts::repair;
 use super::settings::GenerationSettings;
+use callwright_common::limits::PROMPT_TEXT_CHARS;
 use callwright_common::text::beginning;
-use callwright_prompt::{Budget, BudgetedModel, NoAnswer, Question, RETURNED_CHARS};
+use callwright_prompt::{Budget, BudgetedModel, NoAnswer, Question};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use callwright_wire::Role;
@@ -121,7 +122,7 @@ pub(super) async fn converse<A, T>(
         return Ok(first);
     }
     let faults: Vec<String> = first.faults.iter().take(MAX_FAULTS).cloned().collect();
-    question.messages.push((Role::Assistant, beginning(&text.unwrap_or_default(), RETURNED_CHARS).to_owned()));
+    question.messages.push((Role::Assistant, beginning(&text.unwrap_or_default(), PROMPT_TEXT_CHARS).to_owned()));
     question.messages.push((Role::User, repair(&faults)));
     let second = match model.request(&question).await {
         Ok(text) => checked(text.as_deref(), &validate),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::QUOTED_CHARS;
 use crate::tools::Schemas;
 use callwright_common::json::raw;
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::schema::{LocalSchema, Views};
 use callwright_common::text::excerpt;
 use callwright_judge::repair::repair_call;
@@ -32,7 +32,7 @@ impl ToolParameters<'_> {
         let digits = (value.is_i64() || value.is_u64()).then(|| Value::from(value.to_string()));
         let mut candidates = [self.repaired(name, value), parsed, digits].into_iter().flatten();
         let fits = candidates.find(|value| self.check(name, value).is_ok());
-        fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), QUOTED_CHARS)))
+        fits.ok_or_else(|| format!("the value {} does not fit: {fault}", excerpt(&value.to_string(), WORD_CHARS)))
     }
 
     /// Validates one value against its parameter's schema.

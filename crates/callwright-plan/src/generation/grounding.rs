@@ -7,11 +7,8 @@
 use serde_json::Value;
 
 use callwright_common::json::scalar_text;
+use callwright_common::limits::MIN_SIGNIFICANT_LENGTH;
 use callwright_common::text::spaced_words;
-
-/// Minimum length of a run of digits that has to occur in the texts, and of a word that matches as a prefix: a shorter
-/// match may be a coincidence.
-const MIN_SIGNIFICANT: usize = 3;
 
 /// Indexed text of the conversation and the memory.
 #[derive(Debug, Clone)]
@@ -78,7 +75,7 @@ impl GroundingTexts {
         let last = open_end.rsplit(' ').next().unwrap_or_default();
         !last.is_empty()
             && (self.words.contains(&folded)
-                || last.chars().count() >= MIN_SIGNIFICANT && self.words.contains(open_end)
+                || last.chars().count() >= MIN_SIGNIFICANT_LENGTH && self.words.contains(open_end)
                 || has_no_spaces(words) && self.words.contains(open_end.trim_start()))
     }
 }
@@ -112,7 +109,7 @@ fn invented_digits(value: &Value, digits_of_texts: &str) -> Option<String> {
 
 fn digits_of(text: &str, digits_of_texts: &str) -> Option<String> {
     let runs = text.split(|letter: char| !letter.is_ascii_digit());
-    let mut significant = runs.filter(|run| run.trim_matches('0').len() >= MIN_SIGNIFICANT && !is_year(run));
+    let mut significant = runs.filter(|run| run.trim_matches('0').len() >= MIN_SIGNIFICANT_LENGTH && !is_year(run));
     significant.find(|run| !digits_of_texts.contains(run.trim_matches('0'))).map(str::to_owned)
 }
 

@@ -35,6 +35,3 @@ pub use generate::{GenerationOutcome, PlanInputs, generate, generate_from_templa
 pub use need::{PlanNeed, need};
 pub use regenerate::{PresentPlan, Renewal, regenerate};
 pub use settings::{Completion, GenerationSettings};
-
-/// Maximum number of characters of a name or a value that a fault quotes.
-const QUOTED_CHARS: usize = 80;

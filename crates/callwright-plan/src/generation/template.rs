@@ -6,7 +6,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::QUOTED_CHARS;
 use super::accept::{grounded_value, missing, question_source};
 use super::answer::value_schema;
 use super::converse::{CheckedAnswer, converse};
@@ -18,6 +17,7 @@ use super::prompt_data::prompt_schema;
 use super::prompts::{ConversationData, DATA};
 use crate::keys::{ConversationKeys, KeyArgument, KeySources};
 use crate::tools::PlanTool;
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::{beginning, excerpt};
 use callwright_prompt::{Question, parse};
 use callwright_types::Plan;
@@ -260,10 +260,10 @@ fn validate(
     }
     let (mut filled, mut faults) = (InputSources::new(), Vec::new());
     for given in answer.inputs.iter().filter(|given| inputs.iter().all(|input| input.name != given.name)) {
-        faults.push(format!("the plan has no input `{}`", excerpt(&given.name, QUOTED_CHARS)));
+        faults.push(format!("the plan has no input `{}`", excerpt(&given.name, WORD_CHARS)));
     }
     for input in inputs {
-        let name = excerpt(input.name, QUOTED_CHARS);
+        let name = excerpt(input.name, WORD_CHARS);
         let mut given = answer.inputs.iter().filter(|given| given.name == input.name);
         let first = given.next();
         if given.next().is_some() {

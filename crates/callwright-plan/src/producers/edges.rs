@@ -5,11 +5,9 @@ use std::path::Path;
 use serde::Deserialize;
 
 use callwright_common::json::Pointer;
+use callwright_common::limits::FILE_BYTES;
 use callwright_common::watch::{FileError, read_file};
 use callwright_common::yaml::{self, Bounds, YamlProblem};
-
-/// Maximum file size, in bytes; more than a hand-written file needs.
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 const BOUNDS: Bounds = Bounds { depth: 16, events: 1_000_000 };
 
@@ -50,7 +48,7 @@ impl Edges {
     /// # Errors
     /// [`FileError`] with the file, the location and the fix.
     pub fn from_file(path: &Path) -> Result<Self, FileError> {
-        let text = read_file(path, MAX_BYTES, "remove edges that are inferred anyway")?;
+        let text = read_file(path, FILE_BYTES, "remove edges that are inferred anyway")?;
         Self::parse(&text).map_err(|problem| {
             let YamlProblem { line, column, message } = problem;
             FileError::Invalid { path: path.to_owned(), line, column, message }

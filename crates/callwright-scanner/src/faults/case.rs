@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::names::NameList;
 use crate::{CompiledTool, Context, Relevance, ToolSet, quoted};
 use callwright_common::json::Pointer;
+use callwright_common::limits::LISTED;
 use callwright_types::rules::ScanRules;
 use callwright_types::{Call, Diagnosis, FaultCode};
 
@@ -43,9 +44,6 @@ pub struct FaultCase<'a> {
 
 /// Allowed values of an enum, and its strings prepared for comparison.
 type OptionNames = (Arc<Value>, Rc<NameList>);
-
-/// Maximum number of similar tool names, or of values, to report.
-pub const MAX_NEAREST: usize = 10;
 
 impl<'a> FaultCase<'a> {
     /// Creates the input for the call at `index` of an answer.
@@ -101,7 +99,7 @@ impl<'a> FaultCase<'a> {
 
     /// Returns the offered tools with the most similar names, best first. Computed once.
     pub(super) fn nearest(&self) -> &[(&'a str, f64)] {
-        self.nearest.get_or_init(|| self.tool_set.nearest(&self.call.name, MAX_NEAREST))
+        self.nearest.get_or_init(|| self.tool_set.nearest(&self.call.name, LISTED))
     }
 
     /// Creates a diagnosis; `facts` are the variables of the fault's feedback template.

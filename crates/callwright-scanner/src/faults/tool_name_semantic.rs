@@ -8,8 +8,9 @@ use serde_json::json;
 
 use super::case::clear;
 use crate::names::is_misspelling;
-use crate::{FaultCase, MAX_DESCRIPTION, quoted};
+use crate::{FaultCase, quoted};
 use callwright_common::json::Pointer;
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -22,7 +23,7 @@ pub(super) fn check(case: &FaultCase<'_>) -> Option<Diagnosis> {
     let candidate = case.tool_set.get(closest)?;
     let name = quoted(&case.call.name);
     let message = format!("no tool `{name}` is offered; the closest is `{}`", candidate.name());
-    let description = excerpt(&candidate.tool.description, MAX_DESCRIPTION);
+    let description = excerpt(&candidate.tool.description, LINE_CHARS);
     let facts = json!({ "name": name, "candidate": candidate.name(), "description": description });
     let diagnosis = case.diagnosis(FaultCode::ToolNameSemantic, Pointer::root(), message, facts);
     Some(Diagnosis { suggestion: Some(candidate.name().to_owned()), ..diagnosis })

@@ -10,8 +10,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{CompiledTool, FaultCase, MAX_DESCRIPTION, quoted};
+use crate::{CompiledTool, FaultCase, quoted};
 use callwright_common::json::Pointer;
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::excerpt;
 use callwright_types::{Diagnosis, FaultCode};
 
@@ -31,8 +32,8 @@ fn diagnose(case: &FaultCase<'_>, tool: &CompiledTool, better: &CompiledTool) ->
     let candidate = better.name();
     let message = format!("`{}` is offered, but `{candidate}` fits the request better", quoted(tool.name()));
     let facts = json!({
-        "name": quoted(tool.name()), "does": excerpt(&tool.tool.description, MAX_DESCRIPTION),
-        "candidate": candidate, "description": excerpt(&better.tool.description, MAX_DESCRIPTION),
+        "name": quoted(tool.name()), "does": excerpt(&tool.tool.description, LINE_CHARS),
+        "candidate": candidate, "description": excerpt(&better.tool.description, LINE_CHARS),
     });
     let diagnosis = case.diagnosis(FaultCode::ToolNotRelevant, Pointer::root(), message, facts);
     Diagnosis { suggestion: Some(candidate.to_owned()), ..diagnosis }

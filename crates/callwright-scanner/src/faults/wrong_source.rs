@@ -7,7 +7,8 @@
 
 use serde_json::{Value, json};
 
-use crate::{CompiledTool, Expectation, FaultCase, MAX_NEAREST, is_same_reading, quoted};
+use crate::{CompiledTool, Expectation, FaultCase, is_same_reading, quoted};
+use callwright_common::limits::LISTED;
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
@@ -28,7 +29,7 @@ fn judge(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value, expected:
     } else {
         format!("`{place}` comes from the output of `{source}`, which has not been called yet")
     };
-    let options = expected.values.iter().take(MAX_NEAREST).map(|known| quoted(&known.to_string()));
+    let options = expected.values.iter().take(LISTED).map(|known| quoted(&known.to_string()));
     let facts = json!({
         "value": quoted(&value.to_string()), "source": source, "was_called": was_called,
         "options": options.collect::<Vec<_>>(),

@@ -7,17 +7,12 @@ use serde_json::Value;
 
 use super::value_type::{type_names, type_of};
 use super::work::each_subschema;
+use callwright_common::limits::{LINE_CHARS, WORD_CHARS};
 use callwright_common::schema::{Source, View, expand};
 use callwright_common::text::excerpt;
 
 /// Maximum number of values or names to list; a longer list costs more tokens than it helps.
 pub const MAX_LISTED: usize = 30;
-
-/// Maximum number of characters of a quoted description or value.
-pub const MAX_DESCRIPTION: usize = 160;
-
-/// Maximum number of characters of a name or value that a message or fact quotes.
-const MAX_QUOTED: usize = 100;
 
 /// Summary of the requirements for a value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -36,7 +31,7 @@ pub struct Description {
 
 /// Returns the beginning of a text, for a message.
 pub fn quoted(text: &str) -> String {
-    excerpt(text, MAX_QUOTED)
+    excerpt(text, WORD_CHARS)
 }
 
 /// Describes `schema`, which is part of the document `root`.
@@ -49,10 +44,10 @@ pub fn describe(root: &Value, schema: &Value) -> Description {
     };
     Description {
         types: types(root, schema, 0),
-        options: options.iter().take(MAX_LISTED).map(|option| excerpt(&option.to_string(), MAX_DESCRIPTION)).collect(),
+        options: options.iter().take(MAX_LISTED).map(|option| excerpt(&option.to_string(), LINE_CHARS)).collect(),
         more_options: options.len().saturating_sub(MAX_LISTED),
-        default: first(&views, "default").map(|default| excerpt(&default.to_string(), MAX_DESCRIPTION)),
-        description: excerpt(first(&views, "description").and_then(Value::as_str).unwrap_or_default(), MAX_DESCRIPTION),
+        default: first(&views, "default").map(|default| excerpt(&default.to_string(), LINE_CHARS)),
+        description: excerpt(first(&views, "description").and_then(Value::as_str).unwrap_or_default(), LINE_CHARS),
     }
 }
 

@@ -18,9 +18,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use callwright_common::json::Pointer;
-pub use describe::{
-    Description, MAX_DESCRIPTION, MAX_LISTED, describe, find_keyword, member_names, named_types, quoted,
-};
+pub use describe::{Description, MAX_LISTED, describe, find_keyword, member_names, named_types, quoted};
 use normalise::{NormalisedSchema, PatternEngine, build_options, normalise};
 use shape::SchemaShape;
 pub use shape::{NodeId, Openness, ShapeNode};

@@ -13,17 +13,15 @@ use serde_json::{Map, Number, Value};
 use super::anchors::{Anchors, FRAGMENT};
 use super::value_type;
 use callwright_common::json::Pointer;
+use callwright_common::limits::COMPILED_PATTERN_BYTES;
 use callwright_common::schema;
 
 /// Maximum nesting depth of schemas; deeper schemas accept any value. Also the maximum length of a chain of subschemas for
 /// one value; a schema with a longer one is not used. Real schemas stay below 20. The limit prevents a stack overflow.
 pub(super) const MAX_DEPTH: usize = 64;
 
-/// Maximum number of compiled regular expressions per schema. Each takes up to [`REGEX_BYTES`] of memory.
+/// Maximum number of compiled regular expressions per schema. Each takes up to [`COMPILED_PATTERN_BYTES`] of memory.
 const MAX_PATTERNS: usize = 128;
-
-/// Maximum size of one compiled regular expression in bytes of memory.
-const REGEX_BYTES: usize = 512 * 1024;
 
 /// Maximum number of notes, and of locations that are not validated; with more, the whole schema counts as one of them.
 const MAX_NOTES: usize = 64;
@@ -49,13 +47,13 @@ pub(super) enum PatternEngine {
 pub(super) fn build_options(draft: Draft, engine: PatternEngine) -> ValidationOptions<'static> {
     let options = jsonschema::options().with_draft(draft).offline().should_validate_formats(true);
     match engine {
-        PatternEngine::Linear => {
-            options.with_pattern_options(PatternOptions::regex().size_limit(REGEX_BYTES).dfa_size_limit(REGEX_BYTES))
-        }
+        PatternEngine::Linear => options.with_pattern_options(
+            PatternOptions::regex().size_limit(COMPILED_PATTERN_BYTES).dfa_size_limit(COMPILED_PATTERN_BYTES),
+        ),
         PatternEngine::Backtracking => options.with_pattern_options(
             PatternOptions::fancy_regex()
-                .size_limit(REGEX_BYTES)
-                .dfa_size_limit(REGEX_BYTES)
+                .size_limit(COMPILED_PATTERN_BYTES)
+                .dfa_size_limit(COMPILED_PATTERN_BYTES)
                 .backtrack_limit(MAX_BACKTRACKS),
         ),
     }

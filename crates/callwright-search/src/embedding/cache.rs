@@ -7,12 +7,9 @@ use futures_util::future::BoxFuture;
 use sha2::{Digest, Sha256};
 
 use super::{EmbedError, Embedder, Vector};
+use callwright_common::limits::EMBEDDED_TEXTS;
 use callwright_common::text::beginning;
 use callwright_store::{TextHash, Vectors};
-
-/// Number of texts per request to the model. Their vectors are written before the next request. Results, which may have
-/// been paid for, are thus preserved if a later request fails or the process stops.
-const PORTION: usize = 256;
 
 /// An embedder that caches vectors in the store. If the store fails, every text is embedded again without other
 /// effects.
@@ -39,7 +36,7 @@ impl CachedEmbedder {
         let (missing, positions) = missing(texts, &hashes, &vectors);
         let mut rest = missing.into_iter();
         loop {
-            let (hashes, texts): (Vec<TextHash>, Vec<String>) = rest.by_ref().take(PORTION).unzip();
+            let (hashes, texts): (Vec<TextHash>, Vec<String>) = rest.by_ref().take(EMBEDDED_TEXTS).unzip();
             if texts.is_empty() {
                 return Ok(vectors.into_iter().flatten().collect());
             }
@@ -239,11 +236,11 @@ mod tests {
         let store = MemoryVectors::with(Vec::new(), false);
         // The longest text is last.
         let texts: Vec<String> =
-            (0..2 * PORTION).map(|number| number.to_string()).chain(["it will fail".to_owned()]).collect();
+            (0..2 * EMBEDDED_TEXTS).map(|number| number.to_string()).chain(["it will fail".to_owned()]).collect();
         let model = Arc::new(Model::default());
         let embedder = CachedEmbedder::new(Arc::clone(&model) as _, Arc::clone(&store) as _, CHARS);
         assert!(embedder.embed(texts.clone()).await.is_err());
-        assert_eq!(store.rows.lock().unwrap().len(), 2 * PORTION);
+        assert_eq!(store.rows.lock().unwrap().len(), 2 * EMBEDDED_TEXTS);
         model.0.lock().unwrap().clear();
         assert!(embedder.embed(texts).await.is_err());
         assert_eq!(*model.0.lock().unwrap(), [["it will fail"]]);

@@ -10,7 +10,7 @@ use crate::embedding::{Vector, dot};
 use crate::retrieval::tokens::{Term, tokens};
 
 /// Margin of a tool without a class: that of a wrong one.
-const UNKNOWN_MARGIN: f32 = -1.0;
+pub const UNKNOWN_MARGIN: f32 = -1.0;
 
 /// A classifier in the form in which requests are evaluated.
 #[derive(Debug, PartialEq)]

@@ -1,9 +1,8 @@
 //! Detection of tool names in a request's text.
 
-use super::tokens::Term;
+use callwright_common::limits::NAME_LENGTH;
 
-/// Maximum number of characters of a quoted name.
-const LONGEST_QUOTED: usize = 128;
+use super::tokens::Term;
 
 /// Returns the parts of a text that may be names of tools: words that look like identifiers (`get_weather`,
 /// `getWeather`, `user.login`, `S3`), text in quotation marks or backticks, and words in call notation (`search(`).
@@ -27,7 +26,7 @@ fn names(text: &str) -> Vec<&str> {
     }
     for mark in ['`', '"', '\''] {
         let quoted = text.split(mark).skip(1).step_by(2).map(str::trim);
-        found.extend(quoted.filter(|quoted| !quoted.is_empty() && quoted.len() <= LONGEST_QUOTED));
+        found.extend(quoted.filter(|quoted| !quoted.is_empty() && quoted.len() <= NAME_LENGTH));
     }
     found.sort_unstable();
     found.dedup();

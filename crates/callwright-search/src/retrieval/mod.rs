@@ -23,7 +23,8 @@ mod tool_vectors;
 
 pub use bm25::{Bm25, Hit, Score, Scores};
 pub use classifier::{
-    ClassifierModel, ClassifierWeights, SegmentClassifier, TermWeights, ToolClass, ToolClassifier, classifier_terms,
+    ClassifierModel, ClassifierWeights, SegmentClassifier, TermWeights, ToolClass, ToolClassifier, UNKNOWN_MARGIN,
+    classifier_terms,
 };
 pub use formula::{Weights, rarity};
 pub use function_words::content_terms;

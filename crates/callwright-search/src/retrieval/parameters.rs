@@ -4,10 +4,8 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::Value;
 
+use callwright_common::limits::DESCRIBED_DEPTH;
 use callwright_common::schema::{Applies, LocalSchema, SchemaNode, Views, subschemas};
-
-/// Maximum nesting of objects that is read; deeper ones describe the API rather than its purpose.
-const MAX_DEPTH: usize = 6;
 
 /// Maximum number of bytes of text.
 const MAX_BYTES: usize = 16 * 1024;
@@ -19,7 +17,7 @@ pub fn parameters_text(schema: &Value) -> String {
     let mut described = HashSet::new();
     let mut waiting = VecDeque::from([(LocalSchema::root(schema), 0)]);
     while let Some((value, depth)) = waiting.pop_front() {
-        if depth == MAX_DEPTH || text.len() >= MAX_BYTES {
+        if depth == DESCRIBED_DEPTH || text.len() >= MAX_BYTES {
             break;
         }
         for (node, keywords) in Views::new(value).iter() {
@@ -94,7 +92,7 @@ mod tests {
     #[test]
     fn deep_and_large_schemas_are_bounded() {
         let deep = (0..100).fold(json!({}), |inner, level| json!({"properties": {format!("p{level}"): inner}}));
-        assert_eq!(parameters_text(&deep).lines().count(), MAX_DEPTH);
+        assert_eq!(parameters_text(&deep).lines().count(), DESCRIBED_DEPTH);
         let large = json!({"properties": {"a": {"description": "ä".repeat(MAX_BYTES)}, "b": {"description": "x".repeat(MAX_BYTES)}}});
         assert!(parameters_text(&large).len() <= MAX_BYTES + 3);
     }

@@ -15,23 +15,15 @@ use super::tool_text::ToolText;
 use super::tool_vectors::{ToolVectors, embed_tools};
 use crate::embedding::{EmbedError, Embedder, Vector};
 use callwright_common::cache::{ByteCache, Usage};
+use callwright_common::limits::{CACHE_BYTES, EMBEDDED_TEXTS, NAME_LENGTH};
 use callwright_common::text::{beginning, name_words};
 use callwright_types::Similarity;
-
-/// Maximum memory for cached texts and vectors in bytes: about 15,000 names with vectors of the built-in table.
-const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Maximum number of texts that wait for an embedder. Further ones receive no vector for now.
 const MAX_WAITING: usize = 2_048;
 
-/// Number of names sent to an embedder in one batch.
-const BATCH: usize = 256;
-
 /// Pause without requests after the embedder failed.
 const PAUSE: Duration = Duration::from_secs(30);
-
-/// Maximum number of characters of a name that are compared; no real name is longer.
-const MAX_NAME_CHARS: usize = 128;
 
 /// Vectors of short texts, cached. Clones share the cache.
 #[derive(Debug, Clone)]
@@ -203,7 +195,7 @@ impl SharedVectors {
             queue.queries.remove(query);
             return Some((Vec::new(), Some(query.clone())));
         }
-        let names: Vec<String> = queue.names.iter().take(BATCH).cloned().collect();
+        let names: Vec<String> = queue.names.iter().take(EMBEDDED_TEXTS).cloned().collect();
         for name in &names {
             queue.names.remove(name);
         }
@@ -220,7 +212,7 @@ impl SharedVectors {
 
 /// Returns the words of a name as a text.
 fn in_words(name: &str) -> String {
-    name_words(beginning(name, MAX_NAME_CHARS)).join(" ")
+    name_words(beginning(name, NAME_LENGTH)).join(" ")
 }
 
 fn is_nonzero(vector: &Arc<Vector>) -> bool {

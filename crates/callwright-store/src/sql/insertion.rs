@@ -6,6 +6,11 @@ use std::sync::OnceLock;
 
 use super::{SqlValue, Statement};
 
+/// Maximum number of rows in one `INSERT`. One statement for many rows, because a round trip to SQLite's thread per
+/// trace costs more than the insertion. Not more, because that thread would keep a processor from turns for a whole
+/// time slice of the scheduler (3 ms), which raises their 99th percentile.
+pub(super) const ROWS_PER_INSERT: usize = 20;
+
 /// Insertion of rows of `COLUMNS` values, up to `ROWS` of them in one statement. The text for each number of rows is
 /// composed once: a text of hundreds of placeholders takes as long to compose as its rows take to insert.
 #[derive(Debug)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::revisions::Topic;
 use super::{Database, DatabaseTransaction, Lock, Statement, VALUES_PER_SELECT, now};
+use crate::settings::SWEEP_ROWS;
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
 use crate::{
     Changes, ForgetCounts, ForgetSelection, Memorable, MemoryFilter, MemoryPage, MemoryStatus, PutResult, Revision,
@@ -37,9 +38,6 @@ impl MemoryTable for ToolSample {
 /// Assignments that turn a row into a tombstone without learned content.
 const TOMBSTONE: &str = "deleted = $2, retired = $2, oldest_at = NULL, toolsets = '[]', tools = '[]', traces = '[]', sessions = '[]', \
     document = NULL";
-
-/// Maximum number of documents that are processed together while evidence is forgotten.
-const FORGOTTEN_AT_ONCE: u32 = 500;
 
 impl Database {
     pub(crate) async fn put<M: MemoryTable>(&self, batch: &[M], seen: Revision) -> Result<PutResult, StoreError> {
@@ -196,7 +194,7 @@ impl Database {
                 ForgetSelection::Before(time) => drop(query.push(" AND oldest_at < ").push_bind(time.as_millisecond())),
                 ForgetSelection::Traces(_) => self.push_has(&mut query, "traces", traces.iter().copied()),
             }
-            query.push(format_args!(" ORDER BY id LIMIT {FORGOTTEN_AT_ONCE}"));
+            query.push(format_args!(" ORDER BY id LIMIT {SWEEP_ROWS}"));
             queries.push(query);
         }
         queries

@@ -2,14 +2,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::insertion::Insertion;
+use super::insertion::{Insertion, ROWS_PER_INSERT};
 use super::{Database, SqlValue, Statement, VALUES_PER_SELECT, now};
 use crate::{ObjectOwner, ObjectRow, StoreError};
 
-/// Maximum number of rows in one statement; most answers have fewer items.
-const ROWS: usize = 32;
-
-static RECORD: Insertion<4, ROWS> = Insertion::new(
+static RECORD: Insertion<4, ROWS_PER_INSERT> = Insertion::new(
     "INSERT INTO provider_objects (id, tenant, team, expires_at) VALUES ",
     " ON CONFLICT (id) DO NOTHING",
 );

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use callwright_common::limits::LISTED_ROWS;
 use jiff::Timestamp;
 
 use super::{Database, Statement, database_record, time};
@@ -12,9 +13,6 @@ use crate::overview::{
     SessionPage, SessionSummary, ToolUsage, TurnCounts, UsedTool,
 };
 use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
-
-/// Maximum number of findings and tools in an overview.
-const MAX_LISTED: usize = 20;
 
 /// Maximum number of combinations of finding and tool that are read.
 const MAX_COMBINATIONS: u32 = 2_000;
@@ -71,7 +69,7 @@ impl Database {
         let called: Vec<(String, i64)> = self.fetch_all(calls_by_tool(since, until)).await?;
         let wrong: Vec<WrongToolRow> = self.fetch_all(wrong_turns_by_tool(since, until)).await?;
         let calls: u64 = called.iter().map(|(_, turns)| turns.unsigned_abs()).sum();
-        let is_capped = called.len() >= MAX_TOOLS as usize || wrong.len() >= MAX_TOOLS as usize;
+        let is_capped = called.len() >= MAX_PAGE as usize || wrong.len() >= MAX_PAGE as usize;
         let mut tools: BTreeMap<String, UsedTool> = BTreeMap::new();
         for (tool, turns) in called {
             tools.entry(tool).or_default().turns = turns.unsigned_abs();
@@ -161,15 +159,12 @@ fn calls_of(range: &OverviewRange, tool: &str) -> Statement {
     query
 }
 
-/// Maximum number of tools that are counted. Clients choose the names of their tools, so there may be any number.
-const MAX_TOOLS: u32 = 1_000;
-
 fn calls_by_tool(since: Timestamp, until: Timestamp) -> Statement {
     let mut query =
         Statement::beginning("SELECT tool, count(*) AS turns FROM (SELECT tool FROM trace_tools WHERE started_at >= ");
     query.push_bind(since.as_millisecond()).push(" AND started_at < ").push_bind(until.as_millisecond());
     query.push(" ORDER BY started_at DESC LIMIT ").push_bind(MAX_TURNS).push(") AS calls");
-    query.push(" GROUP BY tool ORDER BY turns DESC, tool LIMIT ").push_bind(MAX_TOOLS);
+    query.push(" GROUP BY tool ORDER BY turns DESC, tool LIMIT ").push_bind(MAX_PAGE);
     query
 }
 
@@ -185,7 +180,7 @@ fn wrong_turns_by_tool(since: Timestamp, until: Timestamp) -> Statement {
     );
     query.push_bind(since.as_millisecond()).push(" AND started_at < ").push_bind(until.as_millisecond());
     query.push(" ORDER BY started_at DESC LIMIT ").push_bind(MAX_TURNS);
-    query.push(") AS found WHERE tool <> '' GROUP BY tool ORDER BY wrong DESC, tool LIMIT ").push_bind(MAX_TOOLS);
+    query.push(") AS found WHERE tool <> '' GROUP BY tool ORDER BY wrong DESC, tool LIMIT ").push_bind(MAX_PAGE);
     query
 }
 
@@ -289,7 +284,7 @@ fn counted_findings(rows: &[FindingRow]) -> Vec<CountedFinding> {
     let mut findings: Vec<CountedFinding> =
         sums.into_iter().map(|((kind, name), turns)| CountedFinding { kind, name: name.to_owned(), turns }).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.turns));
-    findings.truncate(MAX_LISTED);
+    findings.truncate(LISTED_ROWS);
     findings
 }
 
@@ -302,7 +297,7 @@ fn counted_tools(rows: &[FindingRow]) -> Vec<CountedTool> {
     let mut tools: Vec<CountedTool> =
         by_tool.into_iter().map(|(tool, findings)| CountedTool { tool: tool.to_owned(), turns: 0, findings }).collect();
     tools.sort_by_key(|tool| std::cmp::Reverse(tool.findings.iter().map(|finding| finding.turns).sum::<u64>()));
-    tools.truncate(MAX_LISTED);
+    tools.truncate(LISTED_ROWS);
     tools
 }
 

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::insertion::Insertion;
+use super::insertion::{Insertion, ROWS_PER_INSERT};
 use super::revisions::Topic;
 use super::{Database, Lock, SqlValue, Statement, database_record, time};
 use crate::findings::Finding;
@@ -17,11 +17,6 @@ use crate::question;
 use crate::traces::{DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE};
 use crate::{Ages, LearnableTraces, Revision, StoreError, TraceFilter, TracePage, TraceRow, TraceSummary};
 use callwright_types::Trace;
-
-/// Maximum number of rows in one `INSERT`. One statement for many rows, because a round trip to SQLite's thread per
-/// trace costs more than the insertion. Not more, because that thread would keep a processor from turns for a whole
-/// time slice of the scheduler (3 ms), which raises their 99th percentile.
-const ROWS_PER_INSERT: usize = 20;
 
 static INSERT_TRACES: Insertion<23, ROWS_PER_INSERT> = Insertion::new(
     "INSERT INTO traces (id, started_at, session, endpoint, model, upstream, policy, mode, verdict, status, duration_ms, tools, \

@@ -1,10 +1,8 @@
 //! Names of span attributes, and OTLP values.
 
+use callwright_common::limits::LINE_CHARS;
 use opentelemetry_proto::tonic::common::v1::any_value::Value;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue};
-
-/// Maximum number of characters of a text, because names of models and sessions come from clients.
-const MAX_CHARS: usize = 200;
 
 // Semantic conventions for generative AI.
 pub(super) const OPERATION: &str = "gen_ai.operation.name";
@@ -85,5 +83,5 @@ pub(super) fn pair(key: &str, value: Value) -> KeyValue {
 
 /// Returns the beginning of a text without control characters.
 pub(super) fn bounded(text: &str) -> String {
-    text.chars().filter(|character| !character.is_control()).take(MAX_CHARS).collect()
+    text.chars().filter(|character| !character.is_control()).take(LINE_CHARS).collect()
 }

@@ -18,6 +18,7 @@ use url::Url;
 use super::attributes::{bounded, pair};
 use crate::Settings;
 use callwright_common::errors;
+use callwright_common::limits::SHORT_BODY_BYTES;
 
 /// Name and version in the user agent and the instrumentation scope.
 const NAME: &str = "callwright";
@@ -29,8 +30,6 @@ const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf")
 /// Resource attribute with the name of the program.
 const SERVICE_NAME: &str = "service.name";
 const SERVICE_VERSION: &str = "service.version";
-/// Maximum size in bytes of a response that is read; it contains the number of rejected spans and the reason.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// A setting with which spans cannot be sent. Contains no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -116,7 +115,7 @@ impl OtlpCollector {
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(|error| unreachable(&error))? {
             body.extend_from_slice(&chunk);
-            if body.len() > MAX_ANSWER_BYTES {
+            if body.len() > SHORT_BODY_BYTES {
                 return Ok(None);
             }
         }

@@ -1,5 +1,6 @@
 //! The bounded queue of spans, and the task that sends them. Turns never wait for it.
 
+use callwright_common::limits::ATTEMPTS;
 use callwright_common::tasks::supervised;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +15,6 @@ use super::endpoint::{ExportRefusal, OtlpCollector};
 use crate::labels::SpanEnd;
 use crate::{Metrics, Settings};
 
-/// Maximum number of attempts per batch.
-const TRIES: u32 = 3;
 /// Delay before the second attempt; doubled for the third.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// Maximum delay that a collector may request; the queue fills up in the meantime.
@@ -129,10 +128,10 @@ impl Sender {
         let count = spans.len() as u64;
         let body = self.collector.body(spans);
         let mut wait = FIRST_WAIT;
-        for number in 1..=TRIES {
+        for number in 1..=ATTEMPTS {
             match self.collector.send(body.clone()).await {
                 Ok(rejected) => return self.taken(count, rejected),
-                Err(refusal) if number == TRIES || !refusal.again || self.closing.is_cancelled() => {
+                Err(refusal) if number == ATTEMPTS || !refusal.again || self.closing.is_cancelled() => {
                     return self.refused(count, &refusal);
                 }
                 Err(refusal) => {

@@ -12,9 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{FaultCode, Owner, Tool};
 use callwright_common::digest::{add_part, hex};
-
-/// Maximum length of an identifier in characters, equal to the providers' limit for tool names.
-const MAX_IDENTIFIER_CHARS: usize = 64;
+use callwright_common::limits::PROVIDER_NAME_LENGTH;
 
 /// A name of a tool or parameter that memory may store: 1 to 64 ASCII letters, digits, `_`, `-`, `.` and `$`, beginning
 /// with a letter or `_`. No other part of a client's request enters memory, so this bounds what a client can write
@@ -53,7 +51,7 @@ impl fmt::Display for Identifier {
 
 /// Whether a name has the form of an [`Identifier`].
 pub fn is_identifier(name: &str) -> bool {
-    name.len() <= MAX_IDENTIFIER_CHARS
+    name.len() <= PROVIDER_NAME_LENGTH
         && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.$".contains(&byte))
 }

@@ -7,20 +7,15 @@ use serde_json::Value;
 
 use super::{OutputField, ValueKind};
 use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::limits::{DESCRIBED_DEPTH, EXAMPLES, LINE_CHARS, WORD_CHARS};
 use callwright_common::schema::{SchemaNode, Views};
 use callwright_common::text::beginning;
 
 /// Maximum number of fields per response, least deep first. The most relevant fields are near the top.
 const MAX_FIELDS: usize = 128;
 
-/// Maximum depth in a response.
-const MAX_DEPTH: usize = 6;
-
-/// Limits of a description, a value and an example in characters, and of their numbers.
-const MAX_DESCRIPTION_CHARS: usize = 200;
-const MAX_VALUE_CHARS: usize = 60;
+/// Maximum numbers of values and of examples of a field.
 const MAX_VALUES: usize = 32;
-const MAX_EXAMPLES: usize = 3;
 
 /// Returns the fields of responses that match a schema, in order of depth. Recursive schemas end at a fixed depth.
 /// Invalid schemas yield the fields that can be determined.
@@ -32,7 +27,7 @@ pub fn fields_of<'d>(schema: impl SchemaNode<'d>) -> Vec<OutputField> {
     }
     let mut waiting = VecDeque::from([PendingNode { parts: root, pointer: String::new(), holder: None, depth: 0 }]);
     while let Some(here) = waiting.pop_front() {
-        if here.depth >= MAX_DEPTH {
+        if here.depth >= DESCRIBED_DEPTH {
             continue;
         }
         for inner in here.inner() {
@@ -155,7 +150,7 @@ impl<'d, N: SchemaNode<'d>> SchemaParts<'d, N> {
             values: self.texts("enum", MAX_VALUES),
             examples: self.examples(),
             schema: self.name.clone().filter(|_| self.referred),
-            description: beginning(description.trim(), MAX_DESCRIPTION_CHARS).into(),
+            description: beginning(description.trim(), LINE_CHARS).into(),
         }
     }
 
@@ -164,7 +159,7 @@ impl<'d, N: SchemaNode<'d>> SchemaParts<'d, N> {
     }
 
     fn examples(&self) -> Arc<[String]> {
-        let several = self.texts("examples", MAX_EXAMPLES);
+        let several = self.texts("examples", EXAMPLES);
         if !several.is_empty() {
             return several;
         }
@@ -173,7 +168,7 @@ impl<'d, N: SchemaNode<'d>> SchemaParts<'d, N> {
 }
 
 fn value_text(value: &Value) -> Option<String> {
-    scalar_text(value).map(|text| beginning(text.trim(), MAX_VALUE_CHARS).to_owned())
+    scalar_text(value).map(|text| beginning(text.trim(), WORD_CHARS).to_owned())
 }
 
 #[cfg(test)]

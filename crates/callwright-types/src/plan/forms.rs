@@ -5,10 +5,8 @@ use std::fmt::{self, Write as _};
 use serde_json::Value;
 
 use super::{Item, Node, Plan, Reference, Source};
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::excerpt;
-
-/// Maximum number of characters of a value or a question in a text or a diagram.
-const SHOWN_CHARS: usize = 80;
 
 impl fmt::Display for Plan {
     /// Writes one line for each call and one for each of its arguments.
@@ -122,7 +120,7 @@ impl Plan {
 
 /// Returns untrusted text on one line, truncated.
 fn shown(text: &str) -> String {
-    excerpt(text, SHOWN_CHARS)
+    excerpt(text, WORD_CHARS)
 }
 
 /// Returns the same text for use in Mermaid quotation marks. Entities of Mermaid begin with `#`.

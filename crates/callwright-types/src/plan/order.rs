@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 
 use super::Node;
+use callwright_common::limits::PROVIDER_NAME_LENGTH;
 use callwright_common::text::beginning;
-
-/// Maximum length of a label in bytes.
-const MAX_LABEL: usize = 64;
 
 /// Reason why calls do not form a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -29,7 +27,9 @@ pub enum PlanError {
     #[error("two calls have the label `{0}`; give each call a unique label")]
     Twice(String),
     /// A label is empty, too long, or contains invalid characters.
-    #[error("`{0}` is not a valid label; use at most {MAX_LABEL} letters, digits and `_`, and begin with no digit")]
+    #[error(
+        "`{0}` is not a valid label; use at most {PROVIDER_NAME_LENGTH} letters, digits and `_`, and begin with no digit"
+    )]
     NoLabel(String),
 }
 
@@ -79,7 +79,7 @@ fn positions(nodes: &[Node]) -> Result<HashMap<&str, usize>, PlanError> {
     let mut positions = HashMap::new();
     for (at, node) in nodes.iter().enumerate() {
         if !is_label(&node.label) {
-            return Err(PlanError::NoLabel(beginning(&node.label, MAX_LABEL).to_owned()));
+            return Err(PlanError::NoLabel(beginning(&node.label, PROVIDER_NAME_LENGTH).to_owned()));
         }
         if positions.insert(node.label.as_str(), at).is_some() {
             return Err(PlanError::Twice(node.label.clone()));
@@ -89,7 +89,7 @@ fn positions(nodes: &[Node]) -> Result<HashMap<&str, usize>, PlanError> {
 }
 
 fn is_label(text: &str) -> bool {
-    text.len() <= MAX_LABEL
+    text.len() <= PROVIDER_NAME_LENGTH
         && text.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
         && text.chars().next().is_some_and(|first| !first.is_ascii_digit())
 }

@@ -5,14 +5,12 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use callwright_common::limits::COMPILED_PATTERN_BYTES;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// Maximum size of a compiled expression in bytes: far more than a rule's pattern requires, and little memory.
-const MAX_COMPILED_BYTES: usize = 256 * 1024;
 
 /// A regular expression with matching time linear in the text (syntax of the crate `regex`: no look-around, no
 /// back-references).
@@ -25,17 +23,21 @@ impl LinearRegex {
     /// # Errors
     /// A human-readable description of the fault in the expression.
     pub fn new(expression: &str) -> Result<Self, String> {
-        RegexBuilder::new(expression).size_limit(MAX_COMPILED_BYTES).build().map(Self).map_err(|error| match error {
-            regex::Error::CompiledTooBig(_) => {
-                format!("the expression needs more than {MAX_COMPILED_BYTES} bytes when compiled; make it simpler")
-            }
-            // The library's message marks the location on several lines; its last line is the description.
-            other => {
-                let text = other.to_string();
-                let last = text.lines().next_back().unwrap_or_default().trim();
-                format!("not a regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
-            }
-        })
+        RegexBuilder::new(expression).size_limit(COMPILED_PATTERN_BYTES).build().map(Self).map_err(
+            |error| match error {
+                regex::Error::CompiledTooBig(_) => {
+                    format!(
+                        "the expression needs more than {COMPILED_PATTERN_BYTES} bytes when compiled; make it simpler"
+                    )
+                }
+                // The library's message marks the location on several lines; its last line is the description.
+                other => {
+                    let text = other.to_string();
+                    let last = text.lines().next_back().unwrap_or_default().trim();
+                    format!("not a regular expression: {}", last.strip_prefix("error: ").unwrap_or(last))
+                }
+            },
+        )
     }
 
     /// Whether the expression matches anywhere in the text.

@@ -14,6 +14,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
+use callwright_common::limits::BUFFER_BYTES;
 use futures_util::task::AtomicWaker;
 use http::{HeaderName, HeaderValue, Request, Response};
 use hyper::body::{Body, Frame, Incoming};
@@ -29,9 +30,6 @@ use crate::witness::Witness;
 
 /// Maximum number of rounds of one poll; a connection that makes progress in each of them is polled again later.
 const MAX_ROUNDS: usize = 32;
-
-/// Maximum number of bytes of read-ahead, and of a header section. A stream that its client does not read holds them.
-const MAX_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Field with the idle time that the server permits (RFC 2068, section 19.7.1.1): `timeout=5, max=100`.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
@@ -58,7 +56,7 @@ impl Http1Connection {
     pub(super) async fn start(transport: Transport, host: HeaderValue) -> hyper::Result<Self> {
         let (to_proxy, witness) = (transport.is_to_proxy(), transport.witness());
         let (sender, connection) =
-            http1::Builder::new().max_buf_size(MAX_BUFFER_BYTES).handshake(TokioIo::new(transport)).await?;
+            http1::Builder::new().max_buf_size(BUFFER_BYTES).handshake(TokioIo::new(transport)).await?;
         let (driver, runtime) = (Driver::new(connection), Handle::current().id());
         Ok(Self { sender, driver, to_proxy, runtime, witness, host, announced_timeout: None })
     }

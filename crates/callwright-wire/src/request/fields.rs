@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::RequestError;
 use crate::scanner::{Scanned, Scanner};
 use callwright_common::json::RawObject;
+use callwright_common::limits::BUFFER_BYTES;
 
 /// Members of a request, in order, as places in its text, so that they are neither parsed nor copied. Look-ups return the
 /// last of duplicate keys.
@@ -137,9 +138,6 @@ const MAX_LISTS: usize = 4;
 /// Size of a list from which it is kept: smaller ones are read as quickly.
 const MIN_BYTES: usize = 512;
 
-/// Maximum size of a list that is kept. All lists of a thread take at most 256 KiB.
-const MAX_BYTES: usize = 64 * 1024;
-
 thread_local! {
     static RECENT: RefCell<RecentLists> = RefCell::default();
 }
@@ -165,7 +163,7 @@ impl RecentLists {
         }
         scanner.skip()?;
         let list = scanner.between(start, scanner.position());
-        if list.starts_with('[') && (MIN_BYTES..=MAX_BYTES).contains(&list.len()) {
+        if list.starts_with('[') && (MIN_BYTES..=BUFFER_BYTES).contains(&list.len()) {
             self.0.truncate(MAX_LISTS - 1);
             self.0.push_front(list.into());
         }
@@ -212,7 +210,7 @@ mod recent_tools_tests {
     #[test]
     fn few_lists_of_a_limited_size_are_kept() {
         let mut recent = RecentLists::default();
-        let others = ["[]".to_owned(), format!("\"{}\"", "x".repeat(MIN_BYTES)), list(&"x".repeat(MAX_BYTES))];
+        let others = ["[]".to_owned(), format!("\"{}\"", "x".repeat(MIN_BYTES)), list(&"x".repeat(BUFFER_BYTES))];
         for text in &others {
             assert_eq!(end(&mut recent, text), Ok(text.len()));
         }

@@ -2,14 +2,12 @@
 
 use std::collections::HashSet;
 
+use callwright_common::limits::TEXT_LENGTH;
 use callwright_common::text::beginning;
 use callwright_wire::{MessageView, ModelRequest, ToolChoice};
 
 /// Maximum number of user messages for a query, the last ones.
 const USER_MESSAGES: usize = 3;
-
-/// Maximum characters of a message that are analysed. Longer messages are mostly pasted text.
-const MESSAGE_CHARS: usize = 4_000;
 
 /// Maximum number of steps, the last ones, that are replayed for a session without stored state.
 pub(super) const MAX_STEPS: usize = 16;
@@ -68,7 +66,7 @@ impl OfferConversation {
             user_spoke = message.role == "user" || (user_spoke && message.role != "assistant");
             conversation.add(&message, &mut known);
             if message.role == "user" {
-                user_messages.extend(message.text.as_deref().map(|text| beginning(text, MESSAGE_CHARS).to_owned()));
+                user_messages.extend(message.text.as_deref().map(|text| beginning(text, TEXT_LENGTH).to_owned()));
             }
         }
         // Messages after the last user message belong to its step.
@@ -97,7 +95,7 @@ impl OfferConversation {
             return;
         }
         let text = message.text.as_deref().unwrap_or_default();
-        for word in words(beginning(text, MESSAGE_CHARS)) {
+        for word in words(beginning(text, TEXT_LENGTH)) {
             if known.insert(word.to_owned()) {
                 self.words.push(word.to_owned());
             }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::settings::EXAMINED_BYTES;
+use callwright_common::limits::SHORT_BODY_BYTES;
 use callwright_common::text::beginning_bytes;
 
 /// Formats that have a reader.
@@ -102,7 +102,7 @@ fn has_markdown(text: &str) -> bool {
 }
 
 fn examined(text: &str) -> &str {
-    beginning_bytes(text, EXAMINED_BYTES)
+    beginning_bytes(text, SHORT_BODY_BYTES)
 }
 
 #[cfg(test)]

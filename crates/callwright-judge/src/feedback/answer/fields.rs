@@ -1,6 +1,7 @@
 //! Header fields of a response that are shown to the model.
 
 use super::super::quote::code;
+use callwright_common::limits::TEXT_LENGTH;
 use callwright_types::outcome::ApiAnswer;
 
 /// Fields that name another resource or a time to wait. They are results of calls that create something or begin an
@@ -14,15 +15,12 @@ const OMITTED: [&str; 2] = ["x-request-id", "www-authenticate"];
 /// Prefixes of such fields.
 const OMITTED_PREFIXES: [&str; 3] = ["ratelimit", "x-ratelimit", "x-rate-limit"];
 
-/// Maximum number of characters of all shown fields.
-const MAX_CHARS: usize = 4_000;
-
 /// Returns a note with the fields of a response that its content does not show; `None` if there are none. If there is
 /// no content, as with `HEAD`, the fields are the whole result.
 pub(super) fn note(answer: &ApiAnswer) -> Option<String> {
     let content = answer.text();
     let mut shown: Vec<String> = Vec::new();
-    let mut room = MAX_CHARS;
+    let mut room = TEXT_LENGTH;
     for (name, value) in answer.headers.iter().filter(|(name, value)| is_shown(answer, &content, name, value)) {
         let field = format!("{name}: {}", code(value));
         let Some(rest) = room.checked_sub(field.len()) else { break };
@@ -75,6 +73,6 @@ mod tests {
     fn fields_are_bounded() {
         let long = "x".repeat(1_000);
         let fields = [("a", long.as_str()), ("b", &long), ("c", &long), ("d", &long), ("e", &long)];
-        assert!(note(&answer("", &fields)).unwrap().len() <= MAX_CHARS + 50);
+        assert!(note(&answer("", &fields)).unwrap().len() <= TEXT_LENGTH + 50);
     }
 }

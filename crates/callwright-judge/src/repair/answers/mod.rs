@@ -18,10 +18,8 @@ pub use habits::{assert_understood, habits};
 use super::rescue::call_names::MAX_WRAPPERS;
 use super::rescue::literal::{Literal, LiteralReader};
 pub use super::rescue::reasoning::after_reasoning;
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::excerpt;
-
-/// Maximum number of characters of an unreadable answer that its fault quotes.
-const QUOTED_CHARS: usize = 120;
 
 /// JSON type that a prompt requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,10 +113,8 @@ pub fn read_value<T>(
             Err(reason) => fault = fault.or(Some(reason)),
         }
     }
-    Err(fault.map_or_else(
-        || AnswerFault::NoValue { shape, begins: excerpt(conclusion, QUOTED_CHARS) },
-        AnswerFault::Rejected,
-    ))
+    Err(fault
+        .map_or_else(|| AnswerFault::NoValue { shape, begins: excerpt(conclusion, LINE_CHARS) }, AnswerFault::Rejected))
 }
 
 /// Returns a value, or the value within its wrappers, that the check accepts. Keeps the first fault.

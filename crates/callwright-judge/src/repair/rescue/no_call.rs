@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::excerpt;
-use callwright_scanner::{MAX_DESCRIPTION, ToolSet};
+use callwright_scanner::ToolSet;
 use callwright_types::{Diagnosis, FaultCode};
 
 /// Reason why no call can be recovered.
@@ -110,5 +111,5 @@ pub(crate) fn unknown_tool(diagnosis: &Diagnosis) -> Option<&str> {
 }
 
 fn quoted(text: &str) -> String {
-    excerpt(text, MAX_DESCRIPTION)
+    excerpt(text, LINE_CHARS)
 }

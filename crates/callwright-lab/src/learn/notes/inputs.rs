@@ -11,12 +11,10 @@ use crate::input::refuse_second_stream;
 use crate::lines::{LinesRead, each_line, parse_line};
 use crate::output::OutputWriter;
 use callwright_common::json::scalar_text;
+use callwright_common::limits::SHORT_BODY_BYTES;
 use callwright_common::progress::ProgressObserver;
 use callwright_memory::experience::prompts::TaskGuide;
 use callwright_types::Lesson;
-
-/// Maximum size of the instructions, in bytes; they are part of every prompt.
-const MAX_INSTRUCTIONS: u64 = 64 * 1024;
 
 /// Question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +118,7 @@ fn read_instructions(path: &Path) -> Result<String, OfflineError> {
         fix: "give a text file of at most 64 KiB",
     };
     let size = std::fs::metadata(path).map_err(unreadable)?.len();
-    if size > MAX_INSTRUCTIONS {
+    if size > SHORT_BODY_BYTES as u64 {
         let reason = format!("the file has {size} bytes");
         return Err(unreadable(std::io::Error::new(std::io::ErrorKind::FileTooLarge, reason)));
     }

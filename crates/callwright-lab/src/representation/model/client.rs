@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use super::answer_cache::CachingModel;
 use super::prompts::repair;
+use callwright_common::limits::PROMPT_TEXT_CHARS;
 use callwright_common::text::beginning;
-use callwright_prompt::{CountedModel, Question, RETURNED_CHARS, refusal};
+use callwright_prompt::{CountedModel, Question, refusal};
 use callwright_types::Cost;
 use callwright_upstream::{Answered, Patience, TextModel, Upstream};
 use callwright_wire::Role;
@@ -58,7 +59,7 @@ impl LearnerModel {
             Ok(accepted) => return Ok(accepted),
             Err(faulty) => faulty,
         };
-        question.messages.push((Role::Assistant, beginning(&text, RETURNED_CHARS).to_owned()));
+        question.messages.push((Role::Assistant, beginning(&text, PROMPT_TEXT_CHARS).to_owned()));
         question.messages.push((Role::User, repair(&fault)));
         let second = self.judged(&question, &accept).await?;
         second.map_err(|(_, second)| format!("the model's answer is unusable, also after one repair request: {second}"))

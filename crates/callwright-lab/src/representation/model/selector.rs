@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::LearnerModel;
 use super::prompts::{Candidate, letter, selection};
-use crate::questions::MAX_QUOTED;
 use crate::representation::ProposeError;
+use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::{one_line, shortened};
 use callwright_judge::repair::answers::read_choice;
 
@@ -59,7 +59,7 @@ fn parse_letter(answer: &str, candidates: &[Candidate<'_>]) -> Result<usize, Str
     let names: Vec<&str> = candidates.iter().map(|candidate| candidate.name).collect();
     read_choice(answer, &names).ok_or_else(|| {
         let last = letter(candidates.len().saturating_sub(1));
-        format!("it is no letter from A to {last}: {}", shortened(&one_line(answer), MAX_QUOTED))
+        format!("it is no letter from A to {last}: {}", shortened(&one_line(answer), WORD_CHARS))
     })
 }
 

@@ -5,15 +5,13 @@ use serde_json::Value;
 use crate::experience::Settings;
 use crate::experience::text::shortened;
 use callwright_common::json::bare;
+use callwright_common::limits::TEXT_LENGTH;
 use callwright_common::text::{beginning_bytes, one_line};
 use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
 use callwright_prompt::MAX_BYTES;
 
 /// Maximum number of notes per output.
 const MAX_NOTES: usize = 8;
-
-/// Maximum number of characters of an answer.
-const MAX_ANSWER_CHARS: usize = 4_000;
 
 /// Commands of a model's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -260,7 +258,7 @@ fn numbered(line: &str) -> Option<&str> {
 }
 
 fn normalized_answer(text: &str) -> String {
-    shortened(&without_marks(&one_line(text)), MAX_ANSWER_CHARS).to_owned()
+    shortened(&without_marks(&one_line(text)), TEXT_LENGTH).to_owned()
 }
 
 /// Strips enclosing emphasis marks and quotes.

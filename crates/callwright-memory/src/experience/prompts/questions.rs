@@ -7,6 +7,7 @@ use super::guide::TaskGuide;
 use crate::experience::text::shortened;
 use crate::experience::{NO_EXPERIENCE, Settings};
 use callwright_common::json::raw;
+use callwright_common::limits::PROMPT_TEXT_CHARS;
 use callwright_prompt::{Messages, Question, messages};
 use callwright_types::Lesson;
 use callwright_wire::Role;
@@ -76,9 +77,6 @@ pub(in crate::experience) struct Note {
 const ANSWER: &str = "Give the answer as `ANSWER: ...` on a line of its own, as short as the question requires, with nothing after it. \
     Before it you may write `THINK[...]`.";
 
-/// Maximum number of characters of a question or answer in a prompt.
-const MAX_TEXT_CHARS: usize = 8_000;
-
 /// Note as it appears in a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct PromptNote<'a> {
@@ -107,7 +105,7 @@ pub(in crate::experience) struct Feedback<'a> {
 impl<'a> Feedback<'a> {
     /// Creates the feedback on a right or wrong answer.
     pub(in crate::experience) fn new(is_right: bool, truth: &'a str) -> Self {
-        Self { verdict: if is_right { "right" } else { "wrong" }, truth: shortened(truth, MAX_TEXT_CHARS) }
+        Self { verdict: if is_right { "right" } else { "wrong" }, truth: shortened(truth, PROMPT_TEXT_CHARS) }
     }
 }
 
@@ -140,7 +138,7 @@ pub(in crate::experience) fn training(question: &str, settings: &Settings, guide
         guide.instructions(),
         guide.training(TRAINING),
     );
-    let question = shortened(question, MAX_TEXT_CHARS);
+    let question = shortened(question, PROMPT_TEXT_CHARS);
     messages(system, &QuestionData { question })
 }
 
@@ -165,7 +163,7 @@ pub(in crate::experience) fn solving(question: &str, notes: &[PromptNote<'_>], g
         guide.solving(SOLVING),
     );
     let notes = if notes.is_empty() { NotesData::None(NO_EXPERIENCE) } else { NotesData::Notes(notes) };
-    let data = SolvingData { notes, question: shortened(question, MAX_TEXT_CHARS) };
+    let data = SolvingData { notes, question: shortened(question, PROMPT_TEXT_CHARS) };
     messages(system, &data)
 }
 

@@ -2,11 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use callwright_common::limits::DESCRIBED_DEPTH;
 use callwright_common::schema::{LocalSchema, Views};
 use callwright_types::memory::is_identifier;
-
-/// Maximum depth of the names that are kept of a client's schema.
-const MAX_NAMED_DEPTH: usize = 6;
 
 /// Maximum number of names that are kept of a client's schema.
 const MAX_NAMES: usize = 512;
@@ -15,7 +13,7 @@ const MAX_NAMES: usize = 512;
 /// abstraction gets no more. Parameters whose names are not identifiers are removed.
 pub fn names_only(parameters: &Value) -> Value {
     let mut remaining = MAX_NAMES;
-    names_of(LocalSchema::root(parameters), MAX_NAMED_DEPTH, &mut remaining)
+    names_of(LocalSchema::root(parameters), DESCRIBED_DEPTH, &mut remaining)
 }
 
 fn names_of(node: LocalSchema<'_>, depth: usize, remaining: &mut usize) -> Value {

@@ -8,6 +8,7 @@ use super::input::ProcedureTool;
 use super::names::stems;
 use super::schema::ValueSchema;
 use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::limits::MIN_SIGNIFICANT_LENGTH;
 use callwright_common::text::{is_digits, spaced_words};
 use callwright_types::memory::is_identifier;
 
@@ -55,9 +56,6 @@ impl MemberVocabulary {
     }
 }
 
-/// Minimum number of characters of a text, or of digits of a number, whose match is unlikely to be a coincidence.
-const MIN_SIGNIFICANT: usize = 3;
-
 /// Generic words that are common as values.
 const COMMON_WORDS: [&str; 10] = ["all", "any", "false", "none", "null", "other", "true", "unknown", "yes", "default"];
 
@@ -89,11 +87,11 @@ pub(super) fn is_trivial(value: &Value) -> bool {
         Value::Null | Value::Bool(_) => true,
         Value::Number(number) => {
             let digits = number.to_string();
-            digits.bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT || has_many_zeros(&digits)
+            digits.bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT_LENGTH || has_many_zeros(&digits)
         }
         Value::String(text) => {
             let text = text.trim();
-            text.chars().count() < MIN_SIGNIFICANT
+            text.chars().count() < MIN_SIGNIFICANT_LENGTH
                 || COMMON_WORDS.iter().any(|common| text.eq_ignore_ascii_case(common))
         }
         Value::Array(items) => items.iter().all(is_trivial),
@@ -103,7 +101,7 @@ pub(super) fn is_trivial(value: &Value) -> bool {
 
 /// Whether a number is round. Round numbers are common in requests and as limits.
 fn has_many_zeros(digits: &str) -> bool {
-    digits.trim_end_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT - 1
+    digits.trim_end_matches(['0', '.']).bytes().filter(u8::is_ascii_digit).count() < MIN_SIGNIFICANT_LENGTH - 1
 }
 
 #[cfg(test)]

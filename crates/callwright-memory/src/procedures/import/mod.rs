@@ -17,9 +17,6 @@ use callwright_types::memory::Backing;
 use callwright_types::plan::{Argument, Node, Source};
 use callwright_types::{Plan, ProcedureDraft};
 
-/// Maximum size of a runbook, in bytes.
-pub const MAX_BYTES: u64 = 1 << 20;
-
 /// Parses the workflows of a runbook.
 ///
 /// # Errors

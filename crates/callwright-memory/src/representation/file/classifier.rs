@@ -12,6 +12,7 @@ use super::stored::StoredClassifier;
 use super::write::replace;
 use callwright_common::digest::hex;
 use callwright_common::json::raw;
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::shortened;
 use callwright_common::watch::FolderFile;
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClass, ToolClassifier};
@@ -24,9 +25,6 @@ const MAX_DIMENSIONS: usize = 8_192;
 
 /// Maximum magnitude of a number, far above any that is learned.
 const MAX_NUMBER: f32 = 10_000.0;
-
-/// Maximum number of characters of a message of the parser.
-const MESSAGE_CHARS: usize = 200;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,7 +150,7 @@ fn text(model: &ClassifierModel) -> String {
 fn parse(text: &str) -> Result<ClassifierModel, String> {
     let form: ClassifierForm = serde_json::from_str(text).map_err(|error| {
         let message = error.to_string();
-        format!("invalid classifier: {}; learn it again", shortened(&message, MESSAGE_CHARS))
+        format!("invalid classifier: {}; learn it again", shortened(&message, LINE_CHARS))
     })?;
     check(&form)?;
     let mut positions: HashMap<&str, usize> = HashMap::with_capacity(form.terms.len());
@@ -175,11 +173,11 @@ fn parse(text: &str) -> Result<ClassifierModel, String> {
 }
 
 fn unknown_term(class: &ClassForm, term: &str) -> String {
-    format!("{} has the term `{}`, which is not among `terms`", class_phrase(class), shortened(term, MESSAGE_CHARS))
+    format!("{} has the term `{}`, which is not among `terms`", class_phrase(class), shortened(term, LINE_CHARS))
 }
 
 fn class_phrase(class: &ClassForm) -> String {
-    let tool = class.tool.as_deref().map(|tool| format!("the class of `{}`", shortened(tool, MESSAGE_CHARS)));
+    let tool = class.tool.as_deref().map(|tool| format!("the class of `{}`", shortened(tool, LINE_CHARS)));
     tool.unwrap_or_else(|| "the class of no tool".to_owned())
 }
 
@@ -194,7 +192,7 @@ fn check(form: &ClassifierForm) -> Result<(), String> {
         return Err("`dimensions` is 0 exactly if there is no `embedder`".to_owned());
     }
     if let Some((term, _)) = form.terms.iter().find(|(_, rarity)| !is_number(**rarity)) {
-        return Err(format!("the term `{}` has no usable weight", shortened(term, MESSAGE_CHARS)));
+        return Err(format!("the term `{}` has no usable weight", shortened(term, LINE_CHARS)));
     }
     let mut seen = HashSet::new();
     for class in &form.classes {

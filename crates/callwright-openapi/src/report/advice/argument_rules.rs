@@ -1,14 +1,12 @@
 //! Rules for the arguments of one operation.
 
+use callwright_common::limits::{COMPILED_PATTERN_BYTES, LISTED};
 use regex::RegexBuilder;
 use serde_json::Value;
 
 use super::inputs::InputArgument;
 use super::rule::{AdviceSubject, Findings, OperationCase};
 use crate::tool::text::{is_among, listed};
-
-/// Maximum number of values that a message lists.
-const SHOWN: usize = 6;
 
 /// Maximum length of a code, in characters. Longer values are words, which explain themselves.
 const MAX_CODE_CHARS: usize = 3;
@@ -23,9 +21,6 @@ const EXAMPLE_MARKS: [&str; 6] = ["example", "e.g.", "such as", "`", "\"", "<cod
 
 /// Words and numbers. A pattern that matches one of them needs no example.
 const PLAIN_VALUES: [&str; 6] = ["a", "name", "Name1", "1", "12345", "a name"];
-
-/// Maximum size of a compiled pattern, in bytes. A larger pattern counts as structured.
-const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// `unexplained-parameter`. Skips an argument with `properties`: a whole body is explained by its own properties.
 pub(super) fn unexplained_parameter(_: &AdviceSubject<'_>, case: &OperationCase<'_>, findings: &mut Findings) {
@@ -44,7 +39,8 @@ pub(super) fn unexplained_values(_: &AdviceSubject<'_>, case: &OperationCase<'_>
         let words: Vec<&str> = input.description().unwrap_or_default().split(|c: char| !c.is_alphanumeric()).collect();
         let explained = codes.iter().filter(|code| words.contains(&code.as_str())).count();
         if explained * 2 < codes.len() {
-            let (kind, argument, codes) = (input.kind, input.argument, listed(codes.iter().map(String::as_str), SHOWN));
+            let (kind, argument, codes) =
+                (input.kind, input.argument, listed(codes.iter().map(String::as_str), LISTED));
             let message = format!("the values {codes} of the {kind} `{argument}` have no explanation");
             findings.add(&case.label, &input.at, message);
         }
@@ -99,6 +95,6 @@ fn demand(input: &InputArgument<'_>) -> Option<String> {
 
 /// Whether `pattern` rejects all simple values. A pattern that the `regex` crate cannot compile counts as structured.
 pub(super) fn has_structure(pattern: &str) -> bool {
-    let regex = RegexBuilder::new(pattern).size_limit(MAX_PATTERN_BYTES).build();
+    let regex = RegexBuilder::new(pattern).size_limit(COMPILED_PATTERN_BYTES).build();
     regex.map_or(true, |regex| !PLAIN_VALUES.iter().any(|value| regex.is_match(value)))
 }

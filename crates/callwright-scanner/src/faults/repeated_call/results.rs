@@ -1,5 +1,6 @@
 //! Earlier results: lookup of the earlier equal call, and classification of results by their text.
 
+use callwright_common::limits::TEXT_LENGTH;
 use serde_json::Value;
 
 use crate::{PastCall, Round, is_same};
@@ -17,12 +18,9 @@ fn has_arguments(call: &PastCall, arguments: &Value) -> bool {
     serde_json::from_str(&call.arguments).is_ok_and(|past: Value| is_same(&past, arguments))
 }
 
-/// Maximum number of bytes of a result to inspect.
-const MAX_READ: usize = 4_000;
-
 /// Returns the beginning of a result in lower case.
 fn beginning(result: &str) -> String {
-    result.get(..result.floor_char_boundary(MAX_READ)).unwrap_or_default().to_lowercase()
+    result.get(..result.floor_char_boundary(TEXT_LENGTH)).unwrap_or_default().to_lowercase()
 }
 
 /// Words at the beginning of results that report a failure.

@@ -2,14 +2,8 @@
 
 use http::StatusCode;
 
+use callwright_common::limits::{LINE_CHARS, MIN_SECRET_BYTES};
 use callwright_wire::error_message;
-
-/// Maximum number of characters of a provider's message that is quoted.
-const QUOTED_CHARS: usize = 200;
-
-/// Minimum length in bytes of a common substring that reveals a key. Masked keys (`sk-proj-********1234`) reveal fewer
-/// secret bytes.
-const REVEALING_BYTES: usize = 8;
 
 /// Reason why a request returned no vectors.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +51,13 @@ fn rejects_texts(status: StatusCode) -> bool {
 
 /// Whether a text contains a key, or enough of it to reveal it.
 fn reveals(message: &str, key: &str) -> bool {
-    let parts = key.as_bytes().windows(REVEALING_BYTES.min(key.len()).max(1));
+    let parts = key.as_bytes().windows(MIN_SECRET_BYTES.min(key.len()).max(1));
     parts.into_iter().any(|part| memchr::memmem::find(message.as_bytes(), part).is_some())
 }
 
 /// Returns the beginning of a provider's message, without control characters.
 fn printable(message: &str) -> String {
-    message.chars().filter(|character| !character.is_control()).take(QUOTED_CHARS).collect()
+    message.chars().filter(|character| !character.is_control()).take(LINE_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -88,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_providers_message_is_shortened() {
-        assert!(reason(&"x".repeat(10_000), "").chars().count() < QUOTED_CHARS + 50);
+        assert!(reason(&"x".repeat(10_000), "").chars().count() < LINE_CHARS + 50);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use super::*;
 use crate::Ages;
 use crate::contract::on_every_database;
+use crate::settings::SWEEP_ROWS;
 use callwright_types::memory::{Author, Evidence, EvidenceKind, Polarity, Retirement, Scope, UsageCounter};
 
 fn at(millisecond: i64) -> Timestamp {
@@ -185,10 +186,10 @@ on_every_database! {
     }
 
     async fn forgetting_exceeds_one_batch(store: Database) {
-        let lessons: Vec<Lesson> = (0..FORGOTTEN_AT_ONCE + 1).map(|number| lesson(&format!("les_{number}"))).collect();
+        let lessons: Vec<Lesson> = (0..SWEEP_ROWS + 1).map(|number| lesson(&format!("les_{number}"))).collect();
         store.put(&lessons, ANY).await.unwrap();
         let forgot = store.forget::<Lesson>(&ForgetSelection::Session("s1".to_owned())).await.unwrap();
-        assert_eq!(forgot, ForgetCounts { changed: 0, removed: u64::from(FORGOTTEN_AT_ONCE) + 1 });
+        assert_eq!(forgot, ForgetCounts { changed: 0, removed: u64::from(SWEEP_ROWS) + 1 });
     }
 
     async fn only_a_tombstone_remains_of_removed_items(store: Database) {

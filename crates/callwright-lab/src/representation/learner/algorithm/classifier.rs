@@ -7,14 +7,12 @@ use crate::representation::learner::board::ScoreBoard;
 use crate::representation::learner::classifier::{HeldOutScores, LearnedClassifier, TrainingSet, choose, train};
 use crate::representation::learner::{LearnError, similarities::SampleQueries};
 use callwright_search::embedding::Vector;
+use callwright_search::retrieval::UNKNOWN_MARGIN;
 use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClassifier};
 
 /// Number of parts of the confirming samples, or of the requests without a tool if there is no cross-validation. Each is
 /// scored by a classifier trained without it.
 pub(super) const PARTS: usize = 5;
-
-/// Margin of a tool without a class.
-const UNKNOWN_MARGIN: f32 = -1.0;
 
 /// Weights with which only margins are computed.
 const UNWEIGHTED: ClassifierWeights = ClassifierWeights { weight: 1.0, scale: 1.0, no_tool: None };
