@@ -22,7 +22,6 @@ pub struct OwnListener {
     pub upstream: String,
     /// Its address.
     pub base_url: String,
-    /// Address of the listener.
     pub listener: SocketAddr,
 }
 

@@ -25,7 +25,6 @@ const BUILT_IN: &str =
 pub struct ToolsetFinding {
     /// Name of the toolset.
     pub toolset: String,
-    /// Reason of the refusals.
     pub reason: RefusalReason,
     /// Whether the calls of all tools are refused.
     pub is_total: bool,

@@ -32,7 +32,6 @@ pub(super) struct Provider {
 /// An OpenAPI document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ToolDocument {
-    /// Name of the toolset.
     pub(super) name: String,
     /// Path or URL.
     pub(super) document: String,

@@ -32,7 +32,6 @@ pub struct ConfigRequest {
 /// Valid settings, and their source.
 #[derive(Debug, Clone)]
 pub struct LoadedConfig {
-    /// The settings.
     pub settings: Settings,
     /// Folder to which relative paths in the settings refer: the file's, or the working directory.
     pub base_dir: PathBuf,

@@ -25,7 +25,6 @@ pub enum ConfigError {
     },
 }
 
-/// One configuration problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
     /// Location in the file, if known.
@@ -39,7 +38,6 @@ pub struct ConfigProblem {
 /// Location in a text file; line and column are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FilePosition {
-    /// Line.
     pub line: usize,
     /// Column, in characters.
     pub column: usize,

@@ -70,9 +70,6 @@ impl HostRules {
 
     /// Checks every host that a request names: the `:authority` of HTTP/2, the authority of an absolute request target,
     /// and `Host`.
-    ///
-    /// # Errors
-    /// [`HostFault`].
     pub(super) fn check(&self, parts: &Parts) -> Result<(), HostFault> {
         let mut fields = parts.headers.get_all(HOST).iter();
         let field = match (fields.next(), fields.next()) {

@@ -108,7 +108,6 @@ pub(super) async fn pass(
 
 /// Handling of the answer to a passed-through request.
 struct AnswerHandling {
-    /// Records its objects.
     recorder: Option<ObjectRecorder>,
     /// Header fields of a request that fetches a response.
     fetched_with: Option<HeaderMap>,

@@ -59,9 +59,6 @@ pub(super) enum PathFault {
 
 /// Normalises a path: decodes unreserved characters, writes escapes in upper case, removes empty and `.` segments and
 /// the trailing slash.
-///
-/// # Errors
-/// [`PathFault`].
 pub(super) fn normalise(path: &str) -> Result<Cow<'_, str>, PathFault> {
     if !path.starts_with('/') || is_normal(path) {
         return Ok(Cow::Borrowed(path));

@@ -119,7 +119,6 @@ pub struct GuardedRouter {
 }
 
 impl GuardedRouter {
-    /// Responds to a request.
     pub(super) async fn respond(self, request: Request) -> Response {
         let is_messages = self.guard.listener == Listener::Client && path::is_messages(request.uri().path());
         let response = self.checked(request).await;

@@ -12,7 +12,6 @@ use super::connections::{Serving, accept_until_end};
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on {address}: {}; {}", .source, fix(.key, .source))]
 pub struct ServeError {
-    /// The requested address.
     pub address: SocketAddr,
     /// The configuration key that holds it.
     pub key: &'static str,

@@ -27,7 +27,6 @@ enum StreamSource {
     Late(PendingAnswer),
     /// Events of a stream, and the turn that produces them.
     Events(EventReceiver, Running),
-    /// End of the body.
     Ended,
 }
 

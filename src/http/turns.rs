@@ -19,7 +19,6 @@ use super::received_body::{BodySender, receive};
 use super::state::ClientSide;
 use super::{json, objects, pass_through, rate_limit, receipted, stream_body};
 
-/// Result of a turn.
 type TurnResult = Result<Response, Refusal>;
 
 /// Handles `POST /v1/chat/completions`.
@@ -49,7 +48,6 @@ pub(super) async fn deployment(
     turn(&side, endpoint, caller, request).await
 }
 
-/// An endpoint of turns.
 struct TurnEndpoint {
     protocol: Protocol,
     /// Route template.

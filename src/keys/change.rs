@@ -15,7 +15,6 @@ const MAX_NAMES: usize = 100;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyDraft {
-    /// Name of the key.
     pub name: String,
     /// All other fields; absent limits mean unlimited.
     #[serde(flatten)]
@@ -45,7 +44,6 @@ pub struct KeyChange {
     pub concurrent_requests: Option<u64>,
     /// Maximum cost per budget period; 0: unlimited.
     pub budget: Option<f64>,
-    /// Budget period.
     pub budget_period: Option<BudgetPeriod>,
     /// Number of days until the key expires; 0: never.
     pub expires_in_days: Option<u32>,

@@ -19,15 +19,12 @@ pub struct KnownKey {
     models: Option<GlobSet>,
 }
 
-/// State of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyState {
     /// Usable.
     Active,
-    /// Expired.
     Expired,
-    /// Revoked.
     Revoked,
 }
 
@@ -59,7 +56,6 @@ impl KnownKey {
         Self { key, models }
     }
 
-    /// Returns the stored key.
     pub fn key(&self) -> &VirtualKey {
         &self.key
     }

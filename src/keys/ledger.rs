@@ -26,7 +26,6 @@ pub struct QuotaStatus {
 /// State of one limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimension {
-    /// The limit.
     pub limit: u64,
     /// Remaining amount.
     pub remaining: u64,

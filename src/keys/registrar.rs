@@ -43,7 +43,6 @@ pub enum KeyError {
 /// A key with its new secret, which is stored nowhere else.
 #[derive(Debug)]
 pub struct IssuedSecret {
-    /// The key.
     pub key: KeyReport,
     /// Secret for the client; it is not stored.
     pub secret: Secret,
@@ -106,9 +105,6 @@ impl<'a> Registrar<'a> {
     }
 
     /// Revokes a key at once and permanently.
-    ///
-    /// # Errors
-    /// [`KeyError`].
     pub async fn revoke(&self, id_or_name: &str) -> Result<KeyReport, KeyError> {
         let revoke = |key: &mut VirtualKey, now| {
             key.revoked_at = Some(now);
@@ -126,9 +122,6 @@ impl<'a> Registrar<'a> {
     }
 
     /// Returns all keys in the order of creation.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(&self) -> Result<Vec<KeyReport>, StoreError> {
         let (mut keys, mut after) = (std::collections::BTreeMap::new(), 0);
         loop {

@@ -12,13 +12,10 @@ use callwright_types::{KeyLimits, VirtualKey};
 /// A key as operators see it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeyReport {
-    /// Id.
     pub id: String,
-    /// Name.
     pub name: String,
     /// Group; empty: none.
     pub group: String,
-    /// Current state.
     pub state: KeyState,
     /// Prefixes of its secrets, the latest last.
     pub prefixes: Vec<PrefixReport>,
@@ -30,7 +27,6 @@ pub struct KeyReport {
     pub models: Vec<String>,
     /// Paths below `/v1` that are passed through for the key; `None`: those of the configuration (`keys.pass_through`).
     pub pass_through: Option<Vec<String>>,
-    /// Limits.
     pub limits: KeyLimits,
     /// Time of creation.
     pub created_at: Timestamp,
@@ -66,7 +62,6 @@ pub struct UsageSummary {
     pub under_way: Option<u64>,
 }
 
-/// Usage in a period.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct PeriodUsage {
     /// Number of requests.

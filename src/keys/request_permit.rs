@@ -34,7 +34,6 @@ pub struct Charge<'a> {
 pub struct ReservedCharge {
     /// Key and group.
     pub(super) subjects: Vec<String>,
-    /// Day of the charge.
     pub(super) day: Date,
     /// Name of the model at its upstream.
     pub(super) model: String,

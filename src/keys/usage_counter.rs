@@ -9,7 +9,6 @@ use super::window::UsageWindow;
 use callwright_store::UsageRow;
 use callwright_types::BudgetPeriod;
 
-/// Amounts of usage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) requests: u64,
@@ -48,7 +47,6 @@ impl Amount {
     }
 }
 
-/// Usage of one day.
 #[derive(Debug, Default)]
 struct DayUse {
     /// Usage in the store, of all processes.

@@ -26,11 +26,9 @@ pub struct TurnAnswer {
     pub status: StatusCode,
     /// Header fields, including those from the upstream.
     pub headers: HeaderMap,
-    /// Body.
     pub body: AnswerBody,
 }
 
-/// Body of an answer.
 #[derive(Debug)]
 pub enum AnswerBody {
     /// Complete body.

@@ -45,18 +45,12 @@ impl ApprovalDesk {
     }
 
     /// Returns a page of the queue, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn list(&self, filter: &ApprovalFilter) -> Result<ApprovalPage, StoreError> {
         self.sweep().await?;
         self.store.approvals(filter).await
     }
 
     /// Returns one complete entry; `None` if no entry has this id.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn show(&self, id: &str) -> Result<Option<Approval>, StoreError> {
         self.sweep().await?;
         self.store.approval(id).await
@@ -86,9 +80,6 @@ impl ApprovalDesk {
     }
 
     /// Expires overdue entries.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn sweep(&self) -> Result<(), StoreError> {
         let expired = self.store.expire_approvals(SWEEP_ROWS).await?;
         self.metrics.approvals.add(Decision::Expired, expired);

@@ -59,9 +59,6 @@ impl Pipeline {
     }
 
     /// Returns the provider's objects that the JSON body of a key's request names.
-    ///
-    /// # Errors
-    /// [`UncheckedBody`].
     pub async fn object_references(
         &self,
         known: &KnownKey,

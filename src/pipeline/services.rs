@@ -59,7 +59,6 @@ pub struct PipelineParts {
     pub store: Arc<Store>,
     /// Receiver of notifications of approvals, if one is configured.
     pub webhook: Option<Webhook>,
-    /// Settings of the planner.
     pub planner: planner::Settings,
     /// Virtual keys and their limits.
     pub access: Arc<Access>,
@@ -69,7 +68,6 @@ pub struct PipelineParts {
     pub answer_memory: Arc<MemoryLimit>,
     /// Queue of finished traces.
     pub traces: TraceQueue,
-    /// Metrics.
     pub metrics: Arc<Metrics>,
     /// Exporter of OpenTelemetry spans.
     pub spans: Spans,

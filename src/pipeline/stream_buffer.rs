@@ -66,9 +66,6 @@ impl Queue {
 impl EventSender {
     /// Queues events, and waits while more than [`BUFFER_BYTES`] are queued. The turn waits behind a large event, not
     /// before it: it must not read the next one while this one is in memory.
-    ///
-    /// # Errors
-    /// [`ReceiverGone`].
     pub(crate) async fn send(&self, events: Bytes) -> Result<(), ReceiverGone> {
         {
             let mut queue = lock(&self.0);

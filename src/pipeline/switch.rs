@@ -45,7 +45,6 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// Returns the current state.
     pub fn state(&self) -> Arc<Switched> {
         self.state.load_full()
     }

@@ -16,7 +16,6 @@ const MAX_REFERENCE_BYTES: usize = 32;
 /// A token of HTML, without comments and document types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HtmlToken {
-    /// A start tag.
     Start(HtmlTag),
     /// The name in an end tag, in lower case.
     End(String),

@@ -21,7 +21,6 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 /// Complete response.
 #[derive(Debug)]
 pub struct HttpAnswer {
-    /// Status code.
     pub status: StatusCode,
     /// Header fields.
     pub headers: HeaderMap,

@@ -9,9 +9,6 @@ use super::transcript::TranscriptPage;
 const DICTATED: &str = r#"Call plan_route {\"origin\": \"34.9858,135.7588\", \"destination\": \"34.6873,135.5258\", \"max_results\": \"2\"}"#;
 
 /// Prints how to use the proxy at `client_url`, and its operator side, while the demo runs.
-///
-/// # Errors
-/// [`DemoError::Output`].
 pub fn invite(client_url: &str, operator_url: &str, out: &mut impl Write) -> Result<(), DemoError> {
     let lines = [
         format!("Client side: {client_url}/v1 (base URL for any OpenAI client, with any key)"),

@@ -70,7 +70,6 @@ pub struct PlayOptions {
 /// Result of a conversation.
 #[derive(Debug)]
 pub struct PlayedConversation {
-    /// Title of the conversation.
     pub title: &'static str,
     /// Traces of its turns, from the operator API.
     pub traces: Vec<Trace>,

@@ -61,7 +61,6 @@ pub trait Handler: Send + Sync + 'static {
 /// Complete request.
 #[derive(Debug)]
 pub struct Request {
-    /// Method.
     pub method: Method,
     /// Path, decoded.
     pub path: String,
@@ -69,7 +68,6 @@ pub struct Request {
     pub query: Vec<(String, String)>,
     /// Header fields.
     pub headers: HeaderMap,
-    /// Body.
     pub body: Bytes,
 }
 

@@ -12,7 +12,6 @@ use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 /// First bytes of a gzip stream (RFC 1952 section 2.3.1).
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// A decoded body.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DecodedBody {
     pub(super) bytes: Bytes,

@@ -279,7 +279,6 @@ impl std::fmt::Debug for Executor {
 /// A checked call, its operation, and the turn that makes it.
 #[derive(Debug, Clone, Copy)]
 pub struct CallContext<'a> {
-    /// The call.
     pub call: &'a CheckedCall,
     /// The operation of its tool.
     pub operation: &'a Operation,

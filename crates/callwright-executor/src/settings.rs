@@ -62,9 +62,6 @@ pub struct Settings {
 
 impl Settings {
     /// Validates `allowed_addresses`.
-    ///
-    /// # Errors
-    /// [`BuildError::AllowedAddress`].
     pub fn check(&self) -> Result<(), BuildError> {
         AllowList::parse(&self.allowed_addresses).map(drop)
     }

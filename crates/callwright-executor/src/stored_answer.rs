@@ -30,7 +30,6 @@ pub(super) fn write(outcome: &Outcome) -> Option<String> {
     serde_json::to_string(&stored).ok()
 }
 
-/// Parses a stored response.
 pub(super) fn parse(text: &str) -> Option<ApiAnswer> {
     let StoredResponse { status, headers, body, truncated } = serde_json::from_str(text).ok()?;
     Some(ApiAnswer { status, headers, body: Bytes::from(body), truncated, paging: Default::default() })

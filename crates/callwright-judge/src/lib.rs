@@ -75,6 +75,8 @@
 //! - [`feedback`]: all messages.
 //! - [`ScanRules`] and [`RepairRules`]: which faults reject a call, and which repairs are allowed.
 
+#![warn(missing_docs)]
+
 pub use callwright_scanner as scanner;
 pub use callwright_scanner::{CheckedCall, Context, ToolSet, Validators};
 pub use callwright_types::rules::{Evidence, RepairRules, ScanRules};

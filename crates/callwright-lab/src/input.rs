@@ -35,9 +35,6 @@ pub(super) struct InputReader {
 
 impl InputReader {
     /// Opens a file, or standard input for `-`. Gzip is detected by content, independent of the name.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unreadable`].
     pub(super) fn open(path: &Path) -> Result<Self, OfflineError> {
         let name = input_name(path);
         if path.as_os_str() == STANDARD_STREAM {
@@ -74,9 +71,6 @@ pub(super) fn input_name(path: &Path) -> String {
 }
 
 /// Refuses standard input as more than one of these inputs.
-///
-/// # Errors
-/// [`OfflineError::StandardInputTwice`].
 pub(super) fn refuse_second_stream(inputs: &[(&'static str, Option<&Path>)]) -> Result<(), OfflineError> {
     let streams = inputs.iter().filter(|(_, path)| path.is_some_and(|path| path.as_os_str() == STANDARD_STREAM));
     match streams.map(|(name, _)| *name).collect::<Vec<_>>().as_slice() {

@@ -52,7 +52,6 @@ pub(super) struct LineBatch {
 pub struct LinesRead {
     /// Unusable lines, reported to the observer.
     pub problems: u64,
-    /// All lines.
     pub lines: u64,
 }
 
@@ -63,9 +62,6 @@ pub(super) fn batch_limits(workers: usize) -> WorkLimits {
 
 /// Reads a whole file, and calls `read` with each line's number and text. Unusable lines are reported to the observer
 /// and counted.
-///
-/// # Errors
-/// [`OfflineError::Unreadable`].
 pub(super) fn each_line(
     path: &Path,
     observer: &dyn ProgressObserver,
@@ -118,9 +114,6 @@ pub(super) fn parse_line<'t, T: Deserialize<'t>>(text: &'t str, kind: &str, form
 
 impl InputLines {
     /// Opens a file, or standard input for `-`.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unreadable`].
     pub(super) fn open(path: &Path) -> Result<Self, OfflineError> {
         Ok(Self::of(InputReader::open(path)?))
     }
@@ -154,9 +147,6 @@ impl InputLines {
 
     /// Returns the next lines. A batch is closed when the next line is not buffered yet, so that input from a pipe is
     /// processed as it arrives.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unreadable`].
     pub(super) fn next_batch(&mut self) -> Result<Option<LineBatch>, OfflineError> {
         let mut batch = LineBatch::default();
         let mut bytes = 0;
@@ -173,9 +163,6 @@ impl InputLines {
     }
 
     /// Returns the next line that is not blank.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unreadable`].
     pub(super) fn next_line(&mut self) -> Result<Option<InputLine>, OfflineError> {
         loop {
             let mut offset = self.offset;

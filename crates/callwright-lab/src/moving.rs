@@ -26,7 +26,6 @@ pub struct ExportSummary {
 /// Result of `store import`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImportSummary {
-    /// Lines read.
     pub lines: u64,
     /// Items that were not in the store.
     pub written: u64,
@@ -37,9 +36,6 @@ pub struct ImportSummary {
 }
 
 /// Exports the store, part by part.
-///
-/// # Errors
-/// [`OfflineError`].
 pub fn export(
     store: &Store,
     output: PathBuf,

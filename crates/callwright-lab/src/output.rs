@@ -70,9 +70,6 @@ impl OutputWriter {
 }
 
 /// Checks that the output is not one of the inputs.
-///
-/// # Errors
-/// [`OfflineError::SameFile`].
 pub(super) fn refuse_input(path: &Path, inputs: &[&Path]) -> Result<(), OfflineError> {
     if let Ok(target) = fs::canonicalize(path)
         && fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
@@ -91,9 +88,6 @@ fn unwritable(file: &str, source: io::Error) -> OfflineError {
 }
 
 /// Writes a file atomically: an interruption leaves either the old or the new content.
-///
-/// # Errors
-/// [`OfflineError::Unwritable`].
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), OfflineError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();

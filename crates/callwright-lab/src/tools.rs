@@ -17,7 +17,6 @@ use callwright_search::retrieval::parameters_text;
 /// Tool of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedTool {
-    /// Tool name.
     pub name: String,
     /// Description; may be empty.
     pub description: String,
@@ -32,7 +31,6 @@ pub struct ListedTools {
     pub tools: Vec<ListedTool>,
     /// Unusable lines.
     pub problems: u64,
-    /// All lines.
     pub lines: u64,
 }
 

@@ -134,7 +134,6 @@ impl<I: MemoryIndex> MemoryStore<I> {
         self.indexes.is_empty()
     }
 
-    /// Returns the settings.
     pub fn settings(&self) -> &I::Settings {
         &self.settings
     }

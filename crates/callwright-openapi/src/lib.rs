@@ -76,6 +76,8 @@
 //! The crate owns reading, naming and reporting. It must not fetch documents itself, send requests or judge calls.
 //! Within the crate, documents stay raw JSON, so that a broken part does not affect other parts.
 
+#![warn(missing_docs)]
+
 mod catalog;
 pub mod dialect;
 mod discovery;

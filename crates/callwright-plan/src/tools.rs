@@ -12,7 +12,6 @@ use callwright_types::{OutputField, Tool};
 /// Tool that a plan can call.
 #[derive(Debug, Clone)]
 pub struct PlanTool {
-    /// Compiled tool.
     pub tool: Arc<CompiledTool>,
     /// Output fields of its answers; empty if unknown.
     pub outputs: Arc<[OutputField]>,

@@ -35,10 +35,8 @@ impl fmt::Display for SelectionReason {
 /// One policy with the result of its `match` for the turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ConsideredPolicy {
-    /// Name of the policy.
     #[serde(rename = "policy")]
     pub name: String,
-    /// Priority of the policy.
     pub priority: i64,
     /// Whether its `match` holds; `None` if it has none.
     pub matches: Option<bool>,

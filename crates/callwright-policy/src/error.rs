@@ -30,7 +30,6 @@ pub enum PolicyError {
     /// A file is not a policy.
     #[error("{file}:{line}:{column}: {message}")]
     Invalid {
-        /// The file.
         file: String,
         /// Line, from 1; 0 if unknown.
         line: usize,
@@ -42,7 +41,6 @@ pub enum PolicyError {
     /// Two policies have the same name.
     #[error("{second}: there is a policy `{name}` already, in {first}; give one of them another `name`")]
     Duplicate {
-        /// The name.
         name: String,
         /// The file that was read first.
         first: String,
@@ -52,7 +50,6 @@ pub enum PolicyError {
     /// A required policy does not exist.
     #[error("{user} names the policy `{name}`, which is not in {place}{}", known(.nearest.as_deref()))]
     Missing {
-        /// The name.
         name: String,
         /// The setting that names it.
         user: String,
@@ -80,14 +77,10 @@ pub enum PolicyError {
 pub enum SelectError {
     /// The key lists a policy that does not exist.
     #[error("`x-callwright-policy`: the key may select the policy `{name}`, which does not exist")]
-    Unknown {
-        /// The requested name.
-        name: String,
-    },
+    Unknown { name: String },
     /// The key does not list the policy.
     #[error("`x-callwright-policy`: the key may not select the policy `{name}`; it may select {}", names(.permitted))]
     NotSelectable {
-        /// The requested name.
         name: String,
         /// Names of the policies that the key lists.
         permitted: Vec<String>,
@@ -97,10 +90,7 @@ pub enum SelectError {
         "`x-callwright-policy`: only a request with a virtual key that lists the policy `{name}` may select it \
          (`selectable_policies`)"
     )]
-    NoKey {
-        /// The requested name.
-        name: String,
-    },
+    NoKey { name: String },
     /// The virtual key is bound to a policy that does not exist: it was removed after the key was created, or exists
     /// on another replica only.
     #[error(

@@ -24,7 +24,6 @@ const REMOVED: [(&str, &str); 1] = [(
 
 const BOUNDS: Bounds = Bounds { depth: MAX_DEPTH, events: MAX_EVENTS };
 
-/// Parses a policy.
 pub(super) fn parse(source: &FolderFile) -> Result<(Policy, Option<MatchSelector>), PolicyError> {
     let mut policy: Policy = match yaml::is_blank(&source.text) {
         true => Policy::default(),

@@ -29,7 +29,6 @@ pub struct TurnFacts<'a> {
 /// Properties of a virtual key that select a policy.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyFacts<'a> {
-    /// Name of the key.
     pub name: &'a str,
     /// Group of the key; empty: none.
     pub group: &'a str,

@@ -29,7 +29,6 @@ impl CheckedCall {
         &self.call
     }
 
-    /// Returns the called tool.
     pub fn tool(&self) -> &Arc<CompiledTool> {
         &self.tool
     }

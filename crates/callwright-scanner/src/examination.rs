@@ -66,7 +66,6 @@ impl<'a> Examination<'a> {
 pub struct UnknownMember<'a> {
     /// Path of the object.
     pub object: Pointer,
-    /// Name of the member.
     pub name: String,
     /// Known names that the object has, shared by all its unknown members. The number of entries is bounded by the
     /// number of members in the arguments, not by the size of the schema.

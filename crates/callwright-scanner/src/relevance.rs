@@ -16,7 +16,6 @@ pub struct Relevance {
 /// A tool that a semantic search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FoundTool<'a> {
-    /// Name of the tool.
     pub name: &'a str,
     /// Highest semantic similarity between the request and one of the tool's texts, -1 to 1.
     pub closeness: f64,

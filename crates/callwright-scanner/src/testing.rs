@@ -1,5 +1,5 @@
 //! Test tools for the unit tests of the scanner and of the modules that use it.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "for tests")]
 
 use std::sync::Arc;
 

@@ -50,7 +50,6 @@ type FoldedNames = HashMap<String, SameName>;
 /// The tools that have a folded name.
 #[derive(Debug, Clone, Default)]
 struct SameName {
-    /// As their full name.
     full: Vec<usize>,
     /// As their name without its namespace.
     bare: Vec<usize>,
@@ -525,7 +524,6 @@ impl CompiledTool {
         self.schema.get().is_some()
     }
 
-    /// Returns the compiled schema.
     pub fn compiled(&self) -> &CompiledSchema {
         self.schema.get_or_init(|| match &self.validators {
             Some(validators) => validators.get(&self.tool.parameters),

@@ -10,7 +10,6 @@ use callwright_types::{Call, Message, RequestPart, Speaker, TextAuthor};
 /// Source of the conversation before a call. Parsing the conversation takes time and most calls do not need it, so
 /// sources parse it on first use.
 pub trait Conversation: fmt::Debug {
-    /// Returns the conversation.
     fn transcript(&self) -> &Transcript;
 
     /// Whether the model made calls since the last user message. Returns `true` if the exact answer would require
@@ -36,7 +35,6 @@ impl Conversation for Transcript {
 pub struct Transcript {
     /// Texts that the model did not write: of users, the system and tools.
     texts: Vec<String>,
-    /// Author of each text.
     authors: Vec<TextAuthor>,
     /// Names of all calls, those before the last user message too.
     called_names: HashSet<String>,

@@ -184,9 +184,6 @@ impl Store {
 
     /// Closes a pending entry without a decision, as expired or withdrawn, and returns its current status. An earlier
     /// decision remains valid. Returns `None` if no entry has this id.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn close_approval(&self, id: &str, status: ApprovalStatus) -> Result<Option<ClosedApproval>, StoreError> {
         self.record_health(self.database()?.close_approval(id, status).await)
     }
@@ -201,42 +198,27 @@ impl Store {
     }
 
     /// Returns the status of an entry; `None` if no entry has this id.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn approval_note(&self, id: &str) -> Result<Option<ApprovalNote>, StoreError> {
         self.database()?.approval_note(id).await
     }
 
     /// Returns a full entry; `None` if no entry has this id.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn approval(&self, id: &str) -> Result<Option<Approval>, StoreError> {
         self.database()?.approval(id).await
     }
 
     /// Returns a page of entries, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn approvals(&self, filter: &ApprovalFilter) -> Result<ApprovalPage, StoreError> {
         self.database()?.approvals(filter).await
     }
 
     /// Returns the number of pending entries.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn pending_approvals(&self) -> Result<u64, StoreError> {
         self.database()?.pending().await
     }
 
     /// Expires at most `limit` overdue pending entries, and at most `limit` overdue unused approvals. Returns the
     /// number of expired pending entries.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn expire_approvals(&self, limit: u32) -> Result<u64, StoreError> {
         self.record_health(self.database()?.expire_due(limit, self.owner()).await)
     }

@@ -37,9 +37,6 @@ impl StoreClaim {
     ///
     /// A lock file that cannot be created is no error: opening the store reports the reason, or the file system has no
     /// locks.
-    ///
-    /// # Errors
-    /// [`StoreInUse`].
     pub fn take(settings: &Settings, base_dir: &Path) -> Result<Self, StoreInUse> {
         let Ok(Location::File(path)) = Location::parse(settings.url.expose(), base_dir) else {
             return Ok(Self { _lock: None });

@@ -19,7 +19,6 @@ pub struct Deletion {
 /// Counts of deleted and changed items.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct DeletionCounts {
-    /// Deleted traces.
     pub traces: u64,
     /// Deleted feedback of applications.
     pub feedback: u64,
@@ -31,7 +30,6 @@ pub struct DeletionCounts {
     pub procedures: ForgetCounts,
     /// Representations that lost evidence.
     pub representations: ForgetCounts,
-    /// Deleted samples.
     pub samples: ForgetCounts,
 }
 

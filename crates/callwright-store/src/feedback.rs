@@ -73,17 +73,11 @@ impl Store {
     }
 
     /// Returns at most `limit` verdicts after this revision, oldest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn feedback_since(&self, after: Revision, limit: u32) -> Result<FeedbackPage, StoreError> {
         self.database()?.given(after, limit).await
     }
 
     /// Returns the verdicts on a turn.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn feedback_on(&self, trace: &str) -> Result<Vec<FeedbackRow>, StoreError> {
         self.database()?.feedback_on(trace).await
     }

@@ -14,7 +14,6 @@ use callwright_types::{Call, RepairKind, RepairNote, Trace};
 /// Outcome of an attempt or an execution that is no finding.
 const SUCCESS: &str = "success";
 
-/// Kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
@@ -37,7 +36,6 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
-    /// All kinds.
     pub const ALL: [Self; 8] = [
         Self::Fault,
         Self::Execution,
@@ -67,7 +65,6 @@ impl FindingKind {
 /// One finding of a turn.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Finding {
-    /// Kind.
     pub kind: FindingKind,
     /// Label within the kind.
     pub name: Arc<str>,
@@ -80,7 +77,6 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct FindingFilter {
-    /// Kind.
     pub kind: FindingKind,
     /// Label within the kind.
     pub name: String,

@@ -50,17 +50,11 @@ pub enum IntentState {
 /// Intents to execute calls. They prevent a call with an unknown outcome from being sent twice, also after a crash.
 pub trait Intents: Send + Sync {
     /// Returns the idempotency key of a call that was begun and not finished: a repeat must carry it.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn unfinished_key<'a>(&'a self, key: &'a IntentKey) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
     /// Returns the earlier unsettled execution of the same call: [`IntentState::UnknownBefore`], or
     /// [`IntentState::UndeliveredBefore`], which belongs to this turn from now on. Returns `None` if there is none.
     /// Begins nothing.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn earlier<'a>(
         &'a self,
         key: &'a IntentKey,

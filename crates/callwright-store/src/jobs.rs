@@ -25,9 +25,6 @@ impl Store {
     }
 
     /// Returns the last stored cursor of a job; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn job_cursor(&self, name: &str) -> Result<Option<String>, StoreError> {
         self.database()?.job_cursor(name).await
     }

@@ -33,17 +33,11 @@ impl Store {
     }
 
     /// Returns a tenant's unexpired parts of answers with these calls, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn kept_parts(&self, tenant: &str, calls: &[String]) -> Result<Vec<KeptRow>, StoreError> {
         self.database()?.kept(tenant, calls).await
     }
 
     /// Removes at most `limit` expired parts and returns their number.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn forget_kept_parts(&self, limit: u32) -> Result<u64, StoreError> {
         self.record_health(self.database()?.expire_kept(limit).await)
     }

@@ -75,9 +75,6 @@ impl Store {
     }
 
     /// Returns the usage of a subject since a day, oldest day first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn usage_since(&self, subject: &str, since: Date) -> Result<Vec<UsageRow>, StoreError> {
         self.database()?.usage_since(subject, since).await
     }

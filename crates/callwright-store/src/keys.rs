@@ -13,17 +13,11 @@ impl Store {
     }
 
     /// Returns at most `limit` keys that changed after this revision, oldest change first. Includes revoked keys.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn keys_changed(&self, after: Revision, limit: u32) -> Result<KeyChanges, StoreError> {
         self.database()?.keys_changed(after, limit).await
     }
 
     /// Returns the key with this id or, if there is none, the latest with this name; with its revision.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn key(&self, id_or_name: &str) -> Result<Option<(VirtualKey, Revision)>, StoreError> {
         self.database()?.key(id_or_name).await
     }
@@ -32,7 +26,6 @@ impl Store {
 /// Result of [`Store::put_key`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPut {
-    /// The key is stored.
     Written,
     /// Not stored: the key was changed after it was read.
     Outdated,

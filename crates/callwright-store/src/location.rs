@@ -70,9 +70,6 @@ impl UnknownLocation {
 
 impl Location {
     /// Parses `[store] url`; a relative file path is resolved against `base_dir`. Accepts `sqlite://FILE` too.
-    ///
-    /// # Errors
-    /// [`UnknownLocation`].
     pub fn parse(url: &str, base_dir: &Path) -> Result<Self, UnknownLocation> {
         Self::parsed(url.trim(), base_dir).ok_or_else(|| UnknownLocation::new(url))
     }

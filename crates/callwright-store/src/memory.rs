@@ -15,16 +15,12 @@ use callwright_types::memory::ToolSample;
 use callwright_types::representation::SharedRepresentation;
 use callwright_types::{Evidence, Lesson, Procedure, Scope};
 
-/// The stored lessons.
 pub type Lessons = dyn Memory<Lesson>;
 
-/// The stored procedures.
 pub type Procedures = dyn Memory<Procedure>;
 
-/// The stored representations.
 pub type Representations = dyn Memory<SharedRepresentation>;
 
-/// The stored tool samples.
 pub type ToolSamples = dyn Memory<ToolSample>;
 
 /// Store of the documents of one kind.
@@ -43,27 +39,15 @@ pub trait Memory<M>: Send + Sync + fmt::Debug {
     fn restore<'a>(&'a self, batch: &'a [M]) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Returns at most `limit` changes after this revision, oldest change first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn changed(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<Changes<M>, StoreError>>;
 
     /// Returns the document with this id; `None` if there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn find<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<M>, StoreError>>;
 
     /// Returns a page of documents in the order of their ids, which is the order of learning.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn page<'a>(&'a self, filter: &'a MemoryFilter) -> BoxFuture<'a, Result<MemoryPage<M>, StoreError>>;
 
     /// Removes the documents with these ids and returns how many existed.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn remove<'a>(&'a self, ids: &'a [String]) -> BoxFuture<'a, Result<u64, StoreError>>;
 
     /// Removes all documents of a scope, or evidence together with documents that lose their last evidence.
@@ -157,7 +141,6 @@ pub struct ForgetCounts {
 
 /// Document of learned memory: the members that are stored in columns.
 pub trait Memorable: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// Returns the id.
     fn id(&self) -> &str;
     /// Returns the scope that the document belongs to.
     fn scope(&self) -> &Scope;

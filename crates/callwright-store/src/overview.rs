@@ -54,7 +54,6 @@ pub struct Overview {
     pub bucket_seconds: f64,
     /// Whether the range has more than [`MAX_TURNS`] turns, of which the newest are counted.
     pub truncated: bool,
-    /// Counts of all turns.
     pub total: TurnCounts,
     /// Counts by interval, oldest first; empty intervals are included.
     pub buckets: Vec<OverviewBucket>,
@@ -69,7 +68,6 @@ pub struct Overview {
 pub struct OverviewBucket {
     /// Beginning of the interval.
     pub at: Timestamp,
-    /// Its turns.
     #[serde(flatten)]
     pub counts: TurnCounts,
 }
@@ -128,7 +126,6 @@ impl Quantiles {
 /// Number of turns with a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CountedFinding {
-    /// Kind of the finding.
     pub kind: FindingKind,
     /// Label within the kind.
     pub name: String,
@@ -136,7 +133,6 @@ pub struct CountedFinding {
     pub turns: u64,
 }
 
-/// Findings of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CountedTool {
     /// Name of the tool.
@@ -195,7 +191,6 @@ pub struct SessionFilter {
     pub cursor: Option<String>,
 }
 
-/// One page of sessions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct SessionPage {
     /// Sessions, the one with the newest turn first.
@@ -224,17 +219,11 @@ pub struct SessionSummary {
 
 impl Store {
     /// Returns aggregates over the turns of a range.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn overview(&self, range: &OverviewRange) -> Result<Overview, StoreError> {
         self.database()?.overview(range).await
     }
 
     /// Returns the tools of the calls of a time range. It counts the newest calls, as many as an overview counts turns.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn tool_usage(&self, since: Timestamp, until: Timestamp) -> Result<ToolUsage, StoreError> {
         self.database()?.tool_usage(since, until).await
     }

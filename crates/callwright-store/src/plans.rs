@@ -28,33 +28,21 @@ impl Store {
     }
 
     /// Returns a tenant's unexpired plans with these keys, newest first.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn plans(&self, tenant: &str, keys: &[String]) -> Result<Vec<PlanRow>, StoreError> {
         self.database()?.plans(tenant, keys).await
     }
 
     /// Whether any plan of any tenant is stored.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn has_plans(&self) -> Result<bool, StoreError> {
         self.database()?.has_plans().await
     }
 
     /// Removes a plan that no longer waits; a missing plan is not an error.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn end_plan(&self, tenant: &str, key: &str) -> Result<(), StoreError> {
         self.record_health(self.database()?.end_plan(tenant, key).await)
     }
 
     /// Removes at most `limit` expired plans and returns their number.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn forget_plans(&self, limit: u32) -> Result<u64, StoreError> {
         self.record_health(self.database()?.forget_plans(limit).await)
     }

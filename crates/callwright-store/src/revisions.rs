@@ -9,13 +9,10 @@ pub type Revision = i64;
 pub struct Revisions {
     /// Traces to learn from.
     pub traces: Revision,
-    /// Lessons.
     pub lessons: Revision,
-    /// Procedures.
     pub procedures: Revision,
     /// Feedback of applications.
     pub feedback: Revision,
-    /// Representations.
     pub representations: Revision,
     /// Tool samples.
     pub samples: Revision,

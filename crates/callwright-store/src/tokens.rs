@@ -25,9 +25,6 @@ pub struct SharedToken {
 pub trait SharedTokens: Send + Sync + fmt::Debug {
     /// Returns the unexpired token with this name. A token that cannot be decrypted (key removed, or data damaged)
     /// counts as missing.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn token<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<SharedToken>, StoreError>>;
 
     /// Stores a token and replaces an earlier one with this name.

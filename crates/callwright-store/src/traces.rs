@@ -11,7 +11,6 @@ use callwright_common::limits::WORD_CHARS;
 use callwright_types::rules::Mode;
 use callwright_types::{Trace, Verdict};
 
-/// Stored traces.
 pub trait Traces: Send + Sync {
     /// Writes a batch in one transaction. A trace whose id is already stored is skipped.
     ///
@@ -26,25 +25,15 @@ pub trait Traces: Send + Sync {
     fn list<'a>(&'a self, filter: &'a TraceFilter) -> BoxFuture<'a, Result<TracePage, StoreError>>;
 
     /// Returns a full trace; `None` if no trace has this id.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<Trace>, StoreError>>;
 
     /// Returns at most `limit` traces to learn from after this revision, in the order of writing.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn learnable(&self, after: Revision, limit: u32) -> BoxFuture<'_, Result<LearnableTraces, StoreError>>;
 
     /// Removes at most `limit` expired rows of each kind and returns the number of removed rows.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn expire(&self, ages: Ages, limit: u32) -> BoxFuture<'_, Result<u64, StoreError>>;
 }
 
-/// Traces to learn from.
 #[derive(Debug, Clone)]
 pub struct LearnableTraces {
     /// Traces with their revisions, in the order of writing.
@@ -77,7 +66,6 @@ pub const DEFAULT_PAGE: u32 = 100;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TraceFilter {
-    /// Verdict.
     pub verdict: Option<Verdict>,
     /// Model name, as sent by the client.
     pub model: Option<String>,
@@ -85,7 +73,6 @@ pub struct TraceFilter {
     pub session: Option<String>,
     /// Policy name.
     pub policy: Option<String>,
-    /// Mode.
     pub mode: Option<Mode>,
     /// Id of the virtual key of the request, or hash of the client's own key (the trace's `tenant`).
     pub key: Option<String>,
@@ -168,7 +155,6 @@ pub struct TracePage {
 /// Trace in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceSummary {
-    /// Trace id.
     pub id: String,
     /// Arrival of the request, to the millisecond.
     pub started_at: Timestamp,

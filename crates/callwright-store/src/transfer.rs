@@ -19,9 +19,7 @@ use callwright_types::{Lesson, Procedure, VirtualKey};
 pub enum PortableItem {
     /// A trace document, as stored.
     Trace(Box<RawValue>),
-    /// A lesson.
     Lesson(Lesson),
-    /// A procedure.
     Procedure(Procedure),
     /// Feedback of an application.
     Feedback(FeedbackRow),
@@ -44,14 +42,12 @@ pub struct PortableRow {
     pub columns: Map<String, Value>,
 }
 
-/// Position in an export.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExportPosition {
     pub(super) topic: usize,
     pub(super) after: Vec<String>,
 }
 
-/// Part of an export.
 #[derive(Debug, Default)]
 pub struct ExportPart {
     /// Items in a stable order.
@@ -81,9 +77,6 @@ impl Store {
     }
 
     /// Returns the part of the export that begins at `position`.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn export(&self, position: ExportPosition) -> Result<ExportPart, StoreError> {
         self.database()?.export(position, DEFAULT_PAGE).await
     }

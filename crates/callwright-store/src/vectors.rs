@@ -12,9 +12,6 @@ pub type TextHash = [u8; 32];
 /// Cached vectors. They can be computed again, so that a loss costs only time.
 pub trait Vectors: Send + Sync + fmt::Debug {
     /// Returns the vectors of the texts, in their order; `None` for missing ones. A read resets the age of a vector.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     fn load<'a>(
         &'a self,
         model: &'a str,

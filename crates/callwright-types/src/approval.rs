@@ -30,7 +30,6 @@ crate::labels!(ApprovalStatus);
 pub struct ApprovalNote {
     /// Id of the approval in the queue.
     pub id: String,
-    /// Current status.
     pub status: ApprovalStatus,
     /// Deadline of the decision; after a decision, the end of its validity.
     pub expires_at: Timestamp,

@@ -181,7 +181,6 @@ const UNSURE: [&str; 2] = ["unsure", "unfinished"];
 /// One fault found in a call: code, place, facts, suggestion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
-    /// Code of the fault.
     pub code: FaultCode,
     /// Index of the faulty call among the calls of the answer.
     pub call: usize,

@@ -5,9 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Role of a message's author.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
-    /// A user.
     User,
-    /// The model.
     Model,
     /// A tool: the result of a call.
     Tool,
@@ -51,7 +49,6 @@ impl Call {
 /// Author of a text in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextAuthor {
-    /// The user.
     User,
     /// The client or the operator: instructions, and members of the request besides the conversation.
     Client,

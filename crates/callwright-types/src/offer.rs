@@ -18,12 +18,10 @@ pub struct OfferNote {
     pub words_alone: bool,
 }
 
-/// An offered tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OfferedTool {
     /// Name that the model must use.
     pub name: String,
-    /// Reason of the offer.
     pub reason: OfferReason,
     /// Relevance to the user's text, as a share of the best score; `None` if the tool was not found by relevance.
     #[serde(skip_serializing_if = "Option::is_none", default)]

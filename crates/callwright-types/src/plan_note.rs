@@ -96,14 +96,12 @@ pub enum ChosenBy {
     Only,
     /// The conversation: it names exactly one of the items.
     Said,
-    /// The planning model.
     Model,
 }
 
 /// A deviation of the client from the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlanDeviation {
-    /// Kind of deviation.
     pub kind: DeviationKind,
     /// Label of the affected call; empty for the whole plan.
     #[serde(skip_serializing_if = "String::is_empty", default)]

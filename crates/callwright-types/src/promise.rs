@@ -27,7 +27,6 @@ pub struct PromisedValue {
 /// Requirements on an object or array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PromisedShape {
-    /// An object.
     Object {
         /// Required members.
         required: Vec<String>,
@@ -36,7 +35,6 @@ pub enum PromisedShape {
         /// The required member that merely wraps the result, and the requirements on its value.
         wrapped: Option<(String, Box<PromisedValue>)>,
     },
-    /// An array.
     Array {
         /// Minimum number of items (`minItems`).
         least: u64,

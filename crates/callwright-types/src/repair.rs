@@ -79,7 +79,6 @@ impl RepairKind {
 /// One repair: the changed location, and the value before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Repair {
-    /// Kind of repair.
     pub kind: RepairKind,
     /// Index of the call among the calls of the answer.
     pub call: usize,
@@ -102,7 +101,6 @@ impl Repair {
 /// bodies are recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RepairNote {
-    /// Kind of repair.
     pub kind: RepairKind,
     /// Index of the call among the calls of the answer.
     pub call: usize,
@@ -198,13 +196,11 @@ pub enum ValueType {
     Boolean,
     /// A whole number.
     Integer,
-    /// A number.
     Number,
     /// A text.
     String,
     /// A list.
     Array,
-    /// An object.
     Object,
 }
 

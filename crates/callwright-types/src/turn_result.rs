@@ -127,7 +127,6 @@ pub enum TurnAction {
     Cut,
 }
 
-/// Result of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TurnResult {
     /// Kind of answer that the client got.
@@ -195,7 +194,6 @@ crate::labels!(TurnOutcome, UnjudgedReason, TurnAction, Verdict);
 mod tests {
     use super::*;
 
-    /// Returns all results.
     fn all() -> impl Iterator<Item = TurnResult> {
         TurnOutcome::ALL.into_iter().flat_map(|outcome| {
             (0_u32..128).map(move |bits| {

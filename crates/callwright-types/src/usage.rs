@@ -32,9 +32,7 @@ impl std::ops::AddAssign for Usage {
 pub struct Cost {
     /// Number of requests.
     pub requests: u64,
-    /// Prompt tokens.
     pub prompt_tokens: u64,
-    /// Completion tokens.
     pub completion_tokens: u64,
 }
 

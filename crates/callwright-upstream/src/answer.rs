@@ -26,7 +26,6 @@ use callwright_types::{UpstreamFailure, UpstreamFailureKind};
 /// The response to one request. Dropping it cancels the rest of the body.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
     pub status: StatusCode,
     /// The headers for the client, without hop-by-hop headers. After [`super::Upstream::chat`], also without the stale
     /// `content-length` and `content-encoding`.

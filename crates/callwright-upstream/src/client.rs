@@ -85,7 +85,6 @@ impl Upstream {
         self.failures.name()
     }
 
-    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -148,7 +147,6 @@ impl Upstream {
         }
     }
 
-    /// Returns the current load.
     pub fn load(&self) -> Load {
         self.concurrency_limiter.load()
     }

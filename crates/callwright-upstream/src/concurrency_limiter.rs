@@ -20,7 +20,6 @@ pub struct Load {
     pub in_flight: usize,
     /// Number of requests that wait for a slot.
     pub queued: usize,
-    /// State of the circuit.
     pub circuit: CircuitState,
 }
 
@@ -60,7 +59,6 @@ impl ConcurrencyLimiter {
         }
     }
 
-    /// Returns the current load.
     pub(super) fn load(&self) -> Load {
         Load {
             in_flight: self.in_flight.load(Ordering::Relaxed),

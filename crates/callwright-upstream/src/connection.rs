@@ -34,7 +34,6 @@ const ALPN: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// The connections to one upstream.
 #[derive(Debug)]
 pub(super) struct Connection {
-    /// Connection pool.
     pub(super) pool: Pool,
     /// Authorization for an HTTP proxy, sent with every request.
     pub(super) proxy_authorization: Option<HeaderValue>,

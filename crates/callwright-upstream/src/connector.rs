@@ -17,7 +17,6 @@ type BoxError = Box<dyn Error + Send + Sync>;
 /// Route to an upstream.
 #[derive(Debug)]
 pub(super) enum Route {
-    /// Direct connection.
     Direct(HttpsConnector<WitnessedConnector>),
     /// Connection to the HTTP proxy at this address, which receives absolute-form request targets (RFC 9112, section
     /// 3.2.2).

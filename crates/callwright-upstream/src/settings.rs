@@ -129,9 +129,6 @@ impl Settings {
     }
 
     /// Validates the settings of the upstream with this name.
-    ///
-    /// # Errors
-    /// [`BuildError::Setting`].
     pub fn validate(&self, upstream: &str) -> Result<(), BuildError> {
         self.check(upstream).map(drop)
     }

@@ -1,5 +1,5 @@
 //! Small servers for the tests of this crate: each connection receives scripted bytes.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "for tests")]
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

@@ -111,7 +111,6 @@ impl ChatMessage {
         is_read
     }
 
-    /// Returns the current object.
     pub(super) fn fields(&self) -> &RawObject {
         self.fields.members()
     }

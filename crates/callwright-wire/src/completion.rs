@@ -185,7 +185,6 @@ impl Completion {
         }
     }
 
-    /// Returns the current object.
     pub(crate) fn object(&self) -> RawObject {
         let mut fields = self.fields.members().clone();
         match self.form.as_parts() {

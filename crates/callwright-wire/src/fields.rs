@@ -109,7 +109,6 @@ impl LazyObject {
         Self { text, members: OnceLock::new() }
     }
 
-    /// Returns the members.
     pub(super) fn members(&self) -> &RawObject {
         self.members.get_or_init(|| parse(&self.text))
     }

@@ -10,6 +10,8 @@
 //! The ordered events of the other protocols are assembled by a [`StreamForm`] ([`stream_form`]) and written by an
 //! [`EventWriter`] ([`event_writer`]).
 
+#![warn(missing_docs)]
+
 mod assembler;
 mod assistant;
 mod chat_answer;

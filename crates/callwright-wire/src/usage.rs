@@ -11,7 +11,6 @@ use callwright_types::Usage;
 /// Names of the counts of the prompt's and the completion's tokens. Details have the name of their count with `_details`.
 pub(super) type CountNames = [&'static str; 2];
 
-/// Names in chat completions.
 pub(super) const CHAT_COUNTS: CountNames = ["prompt_tokens", "completion_tokens"];
 
 /// Parses a `usage` object; missing or invalid counts are 0. Returns `None` if it is not an object.

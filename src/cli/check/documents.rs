@@ -34,7 +34,6 @@ pub(super) struct DocumentList {
     pub(super) skipped_folders: Vec<PathBuf>,
 }
 
-/// Source of a document.
 #[derive(Debug)]
 pub(super) enum DocumentSource {
     File(PathBuf),

@@ -117,7 +117,6 @@ fn json_line(report: &Report, path: &str) -> String {
     plain::json(written.unwrap_or_default()) + "\n"
 }
 
-/// Reviews a document.
 fn report(entry: &DocumentEntry, CheckRun { review, fetch, .. }: CheckRun<'_>) -> Report {
     let root = entry.root.as_ref().map(|root| root.to_string_lossy().into_owned()).unwrap_or_default();
     let settings = ToolsetSettings { root, ..ToolsetSettings::default() };

@@ -85,7 +85,6 @@ pub(in crate::http) async fn list(
     Ok(Json(KeyList { keys }))
 }
 
-/// Returns one key.
 pub(in crate::http) async fn show(State(side): State<OperatorSide>, Path(id): Path<String>) -> Answer<impl Serialize> {
     read(&side).await?;
     let keys = side.access.keys();
@@ -125,7 +124,6 @@ pub(in crate::http) async fn rotate(
     Ok(Json(issued(&side, Registrar::of(&side.store).rotate(&id, grace).await?).await))
 }
 
-/// Revokes a key.
 pub(in crate::http) async fn revoke(
     State(side): State<OperatorSide>,
     Path(id): Path<String>,

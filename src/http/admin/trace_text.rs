@@ -13,7 +13,6 @@ use callwright_types::{
 };
 use callwright_wire::{Completion, ModelRequest};
 
-/// Writes the trace.
 pub(super) fn write(trace: &Trace) -> String {
     let mut page = TraceTextPage::default();
     head(&mut page, trace);

@@ -31,7 +31,6 @@ pub(in crate::http) async fn list(
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum TraceFormat {
-    /// JSON as stored.
     Json,
     /// Text for people.
     Text,
@@ -39,7 +38,6 @@ enum TraceFormat {
     Mermaid,
 }
 
-/// Query of one trace.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(in crate::http) struct ShowQuery {

@@ -18,7 +18,6 @@ const WINDOW_TIMEOUTS: u32 = 2;
 /// Pace of one body. Time counts while a reader waits for bytes: a slow upstream is not the client's fault.
 #[derive(Debug)]
 pub(super) struct BodyPace {
-    /// Read timeout.
     timeout: Duration,
     /// Declared length, or the largest accepted one.
     length: u64,

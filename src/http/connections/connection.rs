@@ -51,7 +51,6 @@ pub struct Serving {
     pub connections: Arc<Connections>,
     /// Certificate and key; `None`: plain HTTP.
     pub tls: Option<Arc<Tls>>,
-    /// Routes.
     pub router: GuardedRouter,
     /// Threads that serve the connections.
     pub workers: Workers,

@@ -67,11 +67,9 @@ impl Timeouts {
 
 /// Decision about a new connection.
 enum ConnectionAdmission {
-    /// The connection is served.
     Served(ConnectionSlot),
     /// The connection gets status 503.
     Refused(OwnedSemaphorePermit),
-    /// The connection is closed.
     Closed,
 }
 

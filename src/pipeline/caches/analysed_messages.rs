@@ -35,7 +35,6 @@ impl AnalysisCache {
         Self { cache: ByteCache::new(bytes, |key: &String, found| key.len() + weight(found)) }
     }
 
-    /// Returns the cache usage.
     pub(crate) fn usage(&self) -> Usage {
         self.cache.usage()
     }

@@ -118,7 +118,6 @@ impl Weight for PlanOutline {
 /// are evicted anyway.
 const USER_MESSAGES: usize = 64;
 
-/// A user message.
 #[derive(Debug)]
 pub(crate) struct UserMessage {
     /// Index in the conversation.

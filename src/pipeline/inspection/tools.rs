@@ -23,7 +23,6 @@ const SHOWN_SOURCES: usize = 3;
 /// Summary of a toolset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolsetShown {
-    /// Name of the toolset.
     pub name: String,
     /// The document's `info.title`.
     pub title: String,
@@ -255,7 +254,6 @@ impl Inspection {
 /// Number of tools of a toolset, and how many of them can be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolsetState {
-    /// Name of the toolset.
     pub name: String,
     /// Number of tools.
     pub tools: usize,

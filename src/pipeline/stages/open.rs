@@ -57,7 +57,6 @@ pub struct TurnRequest {
     pub caller: Caller,
     /// Header fields of the client.
     pub headers: HeaderMap,
-    /// Request body.
     pub body: Bytes,
     /// Arrival time of the request.
     pub arrived: Instant,
@@ -65,7 +64,6 @@ pub struct TurnRequest {
     pub record_bodies: bool,
 }
 
-/// A refused request.
 #[derive(Debug)]
 pub(crate) struct TurnRefusal {
     /// HTTP status of the answer.

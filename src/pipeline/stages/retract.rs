@@ -25,7 +25,6 @@ const KEY: &str = "reasoning";
 /// Maximum number of parts of one turn that are stored. Models write one to three before a call.
 const MAX_PARTS: usize = 64;
 
-/// Stored reasoning.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum StoredReasoning {

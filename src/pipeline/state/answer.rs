@@ -157,7 +157,6 @@ impl JudgedAnswer {
 /// The client's answer: decided, but not yet written.
 #[derive(Debug)]
 pub(crate) struct SettledAnswer {
-    /// The answer.
     pub(crate) completion: Completion,
     /// Whether it differs from the upstream's answer.
     pub(crate) changed: bool,

@@ -34,7 +34,6 @@ impl TurnConversation {
         Self { offering, draft, plan_run: None, dialogue, response_sender }
     }
 
-    /// Returns the current offer.
     pub(crate) fn offer(&self) -> &Arc<Offer> {
         &self.offering.offer
     }

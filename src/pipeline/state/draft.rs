@@ -14,7 +14,6 @@ use callwright_upstream::Upstream;
 /// Reply to a call of the model.
 #[derive(Debug, Clone)]
 pub(crate) struct ToolReply {
-    /// The call.
     pub(crate) call: Call,
     /// Text for the model.
     pub(crate) text: String,

@@ -36,7 +36,6 @@ struct HeldEvents {
     are_final: bool,
 }
 
-/// A held event.
 #[derive(Debug, Clone)]
 pub(crate) struct HeldEvent {
     pub(crate) event: SseEvent,

@@ -26,7 +26,6 @@ pub(crate) struct PlanRun {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct WaitingPlan {
     pub(crate) progress: Progress,
-    /// Reason for the plan.
     pub(crate) reason: String,
     /// Id of the procedure that was the template.
     #[serde(default)]

@@ -51,7 +51,6 @@ pub(crate) struct Turn {
     pub(crate) learned: Arc<RecallMemory>,
     /// The policy in effect.
     pub(crate) policy: Arc<Policy>,
-    /// The current upstream.
     pub(crate) upstream: Arc<Upstream>,
     /// The model's name at that upstream.
     pub(crate) model: String,

@@ -164,7 +164,6 @@ impl ToolListIndex {
         }
     }
 
-    /// Returns the current index.
     pub(crate) fn segment(&self) -> Arc<ToolSegment> {
         self.segment.load_full()
     }

@@ -87,7 +87,6 @@ where
         value
     }
 
-    /// Caches a value.
     pub fn insert(&self, key: K, value: V) {
         let is_large = (self.weigh)(&key, &value) >= LARGE_BYTES;
         self.is_used.store(true, Ordering::Relaxed);

@@ -17,7 +17,6 @@ const FEW_VIEWS: usize = 8;
 
 /// A schema with the means to follow its references.
 pub trait SchemaNode<'a>: Clone {
-    /// Returns the schema.
     fn schema(&self) -> &'a Value;
 
     /// Returns a direct subschema.

@@ -46,7 +46,6 @@ pub struct Subschema<'s> {
     pub name: Option<&'s str>,
     /// The values to which it applies.
     pub applies: Applies<'s>,
-    /// The schema.
     pub schema: &'s Value,
 }
 

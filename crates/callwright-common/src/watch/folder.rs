@@ -27,7 +27,6 @@ pub struct Folder {
 /// One file of a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FolderFile {
-    /// Path of the file.
     pub path: PathBuf,
     /// Content of the file.
     pub text: String,
@@ -51,7 +50,6 @@ pub enum FolderError {
         path: PathBuf,
         /// Unit of the limit.
         what: &'static str,
-        /// The limit.
         limit: usize,
     },
 }

@@ -12,7 +12,6 @@ pub enum FileError {
     /// The file cannot be read.
     #[error("cannot read {}: {source}; name a file that exists and may be read", .path.display())]
     Unreadable {
-        /// Path of the file.
         path: PathBuf,
         /// Cause of the failure.
         source: io::Error,
@@ -20,7 +19,6 @@ pub enum FileError {
     /// The content is not valid.
     #[error("{}:{line}:{column}: {message}", .path.display())]
     Invalid {
-        /// Path of the file.
         path: PathBuf,
         /// Line, from 1; 0 if unknown.
         line: usize,

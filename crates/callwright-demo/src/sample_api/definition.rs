@@ -10,7 +10,6 @@ use serde_json::{Map, Value};
 pub(crate) static APIS: LazyLock<SampleApis> =
     LazyLock::new(|| serde_json::from_str(include_str!("apis.json")).expect("the definitions are valid"));
 
-/// Format of times.
 const TIME_FORMAT: &str = "%Y-%m-%dT%H:%M";
 
 /// The APIs and their records.

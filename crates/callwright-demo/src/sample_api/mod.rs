@@ -33,9 +33,6 @@ impl SampleApi {
     }
 
     /// Starts the API on a free loopback port.
-    ///
-    /// # Errors
-    /// [`DemoError::Listen`].
     pub(super) async fn start(definition: &'static ApiDefinition) -> Result<Server, DemoError> {
         Server::start(Self::new(definition)).await
     }

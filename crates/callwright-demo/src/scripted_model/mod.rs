@@ -38,9 +38,6 @@ pub(super) struct ScriptedModel;
 
 impl ScriptedModel {
     /// Starts the model on a free loopback port. Its base URL is the server's URL plus `/v1`.
-    ///
-    /// # Errors
-    /// [`DemoError::Listen`].
     pub(super) async fn start() -> Result<Server, DemoError> {
         Server::start(Self).await
     }

@@ -109,7 +109,6 @@ impl Credentials {
         self.tokens.iter().find(|(scheme, _, is_new)| scheme == name && !is_new).map(|(_, number, _)| *number)
     }
 
-    /// Adds a requested token.
     pub(super) fn add_token(&mut self, name: &str, lent: &CallToken) -> Result<(), Unavailable> {
         self.tokens.push((name.to_owned(), lent.number, lent.is_new));
         self.add(name, &SecurityScheme::Bearer, &lent.secret)

@@ -27,7 +27,6 @@ pub(crate) struct CallCredentials {
 /// One credential of an alternative.
 #[derive(Debug, Clone)]
 pub(super) struct SchemeCredential {
-    /// Name of the scheme.
     pub(super) name: String,
     pub(super) scheme: SecurityScheme,
     pub(super) credential: Credential,

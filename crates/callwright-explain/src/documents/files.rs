@@ -157,7 +157,6 @@ pub enum DocumentError {
     /// The file is too large.
     #[error("{} has {bytes} bytes, more than `explain.max_file_bytes` ({limit}); split the file or raise the limit", path.display())]
     TooLarge {
-        /// File.
         path: PathBuf,
         /// Size in bytes.
         bytes: u64,
@@ -167,7 +166,6 @@ pub enum DocumentError {
     /// The file does not have the format that its extension indicates.
     #[error("{}:{error} there, or give the file the extension of its actual format", path.display())]
     Content {
-        /// File.
         path: PathBuf,
         /// Cause.
         error: ContentError,

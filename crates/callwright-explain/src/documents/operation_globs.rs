@@ -5,7 +5,6 @@ use std::sync::Arc;
 use crate::Section;
 use callwright_types::rules::ToolGlobs;
 
-/// Names of an operation.
 #[derive(Debug, Clone, Copy)]
 pub struct OperationNames<'a> {
     /// Name of the tool within its toolset.
@@ -26,9 +25,7 @@ pub struct OperationNames<'a> {
 pub struct OperationGlobs<'a> {
     /// Globs for names of tools and `operationId`s.
     pub operations: &'a ToolGlobs,
-    /// Globs for paths.
     pub paths: &'a ToolGlobs,
-    /// Globs for tags.
     pub tags: &'a ToolGlobs,
 }
 

@@ -11,7 +11,6 @@ use callwright_types::{DocText, Explanation};
 /// Tool that the client executes, as its request offers it.
 #[derive(Debug, Clone, Copy)]
 pub struct ClientTool<'a> {
-    /// Name of the tool.
     pub name: &'a str,
     /// Descriptions in the request: the tool's, and those of its parameters as `name: description`.
     pub texts: &'a [DocText],

@@ -16,7 +16,6 @@ const OTHERS: &str = include_str!("cases/others.jsonl");
 /// Texts and bodies that the rules recognise, and look-alikes that no rule may recognise, by the name of the rule.
 const RULE_CASES: &str = include_str!("cases/rules.json");
 
-/// Cases of one rule.
 #[derive(Deserialize)]
 pub(super) struct RuleCases {
     pub(super) failures: Vec<String>,

@@ -26,7 +26,6 @@ pub enum FailureKind {
 /// Verdict on an outcome or a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FailureVerdict<Failure = FailureKind> {
-    /// It failed.
     Failed(Failure),
     /// It did not fail: a rule of the policy matched, or nothing was attempted.
     Fine,

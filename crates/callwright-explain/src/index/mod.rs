@@ -170,7 +170,6 @@ impl PassageIndexBuilder<'_> {
         self.entries.push(IndexedPassage { text: piece.text, source: source.to_owned(), response, unit, shape });
     }
 
-    /// Indexes the passages.
     pub(crate) fn build(mut self) -> Index {
         let words = Bm25::build(self.entries.iter().map(|entry| ((), entry.text.as_str())));
         let leads = Bm25::build(self.entries.iter().map(|entry| ((), lead(&entry.text))));

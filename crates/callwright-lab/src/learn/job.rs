@@ -53,9 +53,7 @@ pub struct StoredInputs {
 /// Inputs of a run.
 #[derive(Debug)]
 pub struct LearnInputs {
-    /// Tools.
     pub listed: ListedTools,
-    /// Samples.
     pub samples: Samples,
     /// Samples on which the result is measured.
     pub test: Option<Samples>,

@@ -25,7 +25,6 @@ pub struct Samples {
     pub samples: Vec<Sample>,
     /// Unusable lines.
     pub problems: u64,
-    /// All lines.
     pub lines: u64,
     /// Traces without a verified outcome: no call was judged right and succeeded, or the request is not recorded.
     pub unverified: u64,
@@ -52,9 +51,6 @@ pub(super) struct KnownTools<'a> {
 
 impl Samples {
     /// Reads lines `{"query", "tools"}`. Unusable lines are reported to the observer and counted.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unreadable`].
     pub(super) fn read(
         path: &Path,
         known: &KnownTools<'_>,
@@ -68,9 +64,6 @@ impl Samples {
 
     /// Reads exported traces. An executed call counts if the answer was judged right (clean, repaired, corrected) and
     /// the API accepted it. The query is the last user message.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unreadable`].
     pub(super) fn read_traces(
         path: &Path,
         known: &KnownTools<'_>,

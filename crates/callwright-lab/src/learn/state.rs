@@ -107,9 +107,6 @@ impl StateFile {
     }
 
     /// Writes the state atomically: an interruption leaves either this state or the previous one.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unwritable`].
     pub(super) fn save<T: Serialize>(&self, date: Date, state: &T) -> Result<(), OfflineError> {
         let kept = StateSnapshot { inputs: self.inputs.clone(), date, state };
         let text = serde_json::to_vec(&kept).map_err(|error| self.unwritable(error.into()))?;
@@ -117,9 +114,6 @@ impl StateFile {
     }
 
     /// Removes the file at the end of the run.
-    ///
-    /// # Errors
-    /// [`OfflineError::Unwritable`].
     pub(super) fn remove(&self) -> Result<(), OfflineError> {
         match std::fs::remove_file(&self.path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unwritable(error)),

@@ -51,7 +51,6 @@ pub struct DrawJob {
 pub struct DrawSummary {
     /// Usable toolsets.
     pub toolsets: u64,
-    /// Tools of the toolsets.
     pub tools: u64,
     /// Tools skipped because their toolset has another tool of the same name.
     pub repeated: u64,

@@ -90,7 +90,6 @@ pub fn candidates(
 pub struct CandidatesSummary {
     /// Usable toolsets.
     pub toolsets: u64,
-    /// Tools of the toolsets.
     pub tools: u64,
     /// Tools skipped because their toolset has another tool of the same name.
     pub repeated: u64,
@@ -108,7 +107,6 @@ pub struct CandidatesSummary {
     pub problems: u64,
 }
 
-/// Result of a record.
 #[derive(Debug)]
 enum RecordResult {
     /// Whether the record needs a plan.

@@ -19,7 +19,6 @@ use callwright_types::{Message, Speaker};
 /// Request with its toolset.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PlanRecord {
-    /// Id, as given.
     pub(super) id: Value,
     pub(super) query: String,
     pub(super) toolset: String,
@@ -64,9 +63,6 @@ pub(super) struct RequestCandidates {
 }
 
 /// Reads the records of a batch; the vectors of their requests are computed together.
-///
-/// # Errors
-/// [`OfflineError::Unembedded`].
 pub(super) async fn read_batch<'t, R>(
     batch: &LineBatch,
     toolsets: &'t PlanToolsets,

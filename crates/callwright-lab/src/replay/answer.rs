@@ -17,7 +17,6 @@ pub(super) struct ReplayedAnswer {
     pub(super) attempt: usize,
 }
 
-/// Call of an answer.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct CountedCall {
     /// Tool name, as written by the model.

@@ -31,7 +31,6 @@ pub struct Replay {
     pub calls: Fates,
     /// Repairs by label of their kind.
     pub repairs: BTreeMap<&'static str, u64>,
-    /// Diagnoses by code.
     pub diagnoses: BTreeMap<FaultCode, u64>,
     /// Faults that would only be noted, by code.
     pub noted: BTreeMap<FaultCode, u64>,
@@ -51,7 +50,6 @@ pub struct Replay {
     pub exhausted: u64,
     /// Answers to feedback, which are not counted.
     pub answers_to_feedback: u64,
-    /// Lines read.
     pub lines: u64,
     /// Lines that are unusable as a whole or in part.
     pub problems: u64,

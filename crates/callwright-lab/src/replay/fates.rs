@@ -58,7 +58,6 @@ impl Fates {
 pub struct TurnFates {
     /// Turns without calls.
     pub text: u64,
-    /// Turns with calls.
     #[serde(flatten)]
     pub calling: Fates,
     /// Turns with an unknown outcome.

@@ -59,9 +59,6 @@ struct TraceRecordForm<'a> {
 const NO_TRACE: &str = "this is not a trace from `GET /admin/traces/{id}`";
 
 /// Calls `take` with every trace of a file. Unusable lines are reported to the observer and counted.
-///
-/// # Errors
-/// [`OfflineError::Unreadable`].
 pub fn each_trace(
     path: &Path,
     take: &mut dyn FnMut(&Trace),

@@ -66,9 +66,6 @@ impl RetrievalTools {
 }
 
 /// Indexes tools with a learned ranking and classifier.
-///
-/// # Errors
-/// [`OfflineError::Unembedded`].
 pub(crate) async fn tool_index(
     texts: &[ToolText],
     embedder: Option<&dyn Embedder>,

@@ -38,7 +38,6 @@ pub struct ScanJob {
     pub answers: PathBuf,
     /// Output file of the verdicts.
     pub verdicts: PathBuf,
-    /// Policy.
     pub policy: Policy,
     /// Whether the answers come from an upstream that delivers native calls. Text is less readily taken for a call
     /// then.
@@ -88,7 +87,6 @@ pub struct ScanSummary {
     pub verdicts: BTreeMap<&'static str, u64>,
     /// Diagnoses by code.
     pub codes: BTreeMap<FaultCode, u64>,
-    /// Noted faults by code.
     pub noted: BTreeMap<FaultCode, u64>,
     /// Repairs by label of their kind.
     pub repairs: BTreeMap<&'static str, u64>,

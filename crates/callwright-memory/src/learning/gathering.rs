@@ -20,7 +20,6 @@ pub struct Gathering {
     counts: GatheringCounts,
 }
 
-/// Judgement of a turn.
 #[derive(Debug, Clone, Copy)]
 pub enum TurnJudgement<'a> {
     /// No judgement: the observed outcome decides.
@@ -35,7 +34,6 @@ pub enum TurnJudgement<'a> {
 /// Counts over traces.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GatheringCounts {
-    /// Turns.
     pub turns: u64,
     /// Turns with a workflow that may become a procedure.
     pub workflows: u64,

@@ -60,9 +60,6 @@ impl<J: Job> Worker<J> {
     }
 
     /// Processes one batch.
-    ///
-    /// # Errors
-    /// [`JobError`].
     pub async fn run(&self) -> Result<JobOutcome, JobError> {
         let started = Instant::now();
         let ran = match self.store.take_job(J::KIND.label(), LEASE).await {

@@ -1,5 +1,5 @@
 //! Helpers that build procedures for unit tests.
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs, reason = "for tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "for tests")]
 
 use std::sync::Arc;
 

@@ -6,11 +6,9 @@ use callwright_types::{Procedure, ProcedureDraft};
 /// Procedure as text for models and people.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ProcedureText<'a> {
-    /// Inputs.
     pub input: &'a [ProcedureInput],
     /// Description of the result.
     pub output: &'a str,
-    /// Steps.
     pub steps: &'a [String],
 }
 

@@ -62,7 +62,6 @@ pub(super) struct DocumentSearch<'a> {
     /// Files that are not examined.
     excluded: &'a BTreeSet<PathBuf>,
     pub(super) found: Vec<DiscoveredDocument>,
-    /// The searched folders.
     pub(super) folders: Vec<PathBuf>,
     /// Names of the folders that were skipped.
     skipped_folders: Vec<String>,

@@ -177,7 +177,6 @@ pub(super) struct ScannedReference<'v> {
     pub(super) text: &'v str,
     /// Pointer to the object that contains the reference.
     pub(super) holder: Pointer,
-    /// Base of the reference.
     pub(super) base: ReferenceBase,
 }
 

@@ -16,7 +16,6 @@ pub(super) struct ParameterSurvey {
     operations_with: HashMap<String, usize>,
 }
 
-/// Uses of one parameter.
 #[derive(Debug, Default, Clone, Copy)]
 struct ParameterUse {
     operations: usize,

@@ -58,7 +58,6 @@ pub(crate) struct Variants<'d> {
 /// A schema that extends another one.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Variant<'d> {
-    /// Name of the schema.
     pub(crate) schema_name: String,
     /// Values of the discriminator that select it; empty if they are not known.
     pub(crate) names: Vec<String>,

@@ -50,9 +50,6 @@ impl<T> CheckedAnswer<T> {
     }
 
     /// Returns the usable part and the faults of the rest.
-    ///
-    /// # Errors
-    /// [`GenerationError::Unusable`].
     pub(super) fn into_usable(self) -> Result<(T, Vec<String>), GenerationError> {
         match self.taken {
             Some(taken) => Ok((taken, self.faults)),

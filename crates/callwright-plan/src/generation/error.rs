@@ -20,7 +20,6 @@ pub enum GenerationError {
     GuessedKey {
         /// Tool that takes the key.
         tool: String,
-        /// Its argument.
         argument: String,
     },
     /// The model does not answer.

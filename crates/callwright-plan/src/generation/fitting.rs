@@ -14,7 +14,6 @@ use callwright_judge::scanner::{CompiledTool, ToolSet, scan};
 use callwright_types::rules::{RepairRules, Report, ScanRules, UnknownParameters};
 use callwright_types::{Call, ValueKind};
 
-/// Parameters of a tool.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ToolParameters<'a> {
     pub(super) tool: &'a Arc<CompiledTool>,

@@ -17,7 +17,6 @@ use crate::tools::{PlanTool, Tools};
 use callwright_types::{Message, Plan};
 use callwright_upstream::TextSource;
 
-/// Inputs of plan generation.
 #[derive(Debug, Clone, Copy)]
 pub struct PlanInputs<'a> {
     /// Tools, by their positions in `producers`.
@@ -28,7 +27,6 @@ pub struct PlanInputs<'a> {
     pub scores: &'a RequestScores,
     /// Positions of the offered tools; only these may end a plan.
     pub offered: &'a [usize],
-    /// Messages of the conversation.
     pub conversation: &'a [Message],
     /// Recalled memory entries.
     pub memory: &'a [String],

@@ -86,7 +86,6 @@ impl KeySources<'_> {
 /// Key argument of a planned call, or a list of keys. Its value comes from a tool unless the conversation has a key.
 #[derive(Debug, Clone)]
 pub(super) struct KeyArgument {
-    /// Form of one key.
     form: KeyForm,
     things: Vec<String>,
     /// Evident source: name of the tool, and the output that is the key; empty if its outputs are unknown.

@@ -126,7 +126,6 @@ pub struct RequestScores {
     pub(super) used: Vec<usize>,
     /// Positions of the tools whose calls are requested, in ascending order.
     pub(super) requested: Vec<usize>,
-    /// Values in each clause.
     pub(super) values: Vec<ClauseValues>,
 }
 

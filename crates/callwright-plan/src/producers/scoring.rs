@@ -115,7 +115,6 @@ const ROUNDING: f32 = 1e-4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClauseLeader {
     pub(crate) tool: usize,
-    /// Numbers in the clause.
     pub(crate) numbers: usize,
     /// Other values in the clause.
     pub(crate) texts: usize,

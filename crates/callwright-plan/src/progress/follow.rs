@@ -9,7 +9,6 @@ use callwright_types::{DeviationKind, PlanDeviation};
 /// Call in the client's conversation since the plan started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SeenCall {
-    /// Call id.
     pub id: String,
     /// Name of the tool.
     pub tool: String,

@@ -59,7 +59,6 @@ struct PlanCallRecord {
 enum PlanCallState {
     /// Sent, without an answer yet.
     Sent,
-    /// Answered with this value.
     Answered(Value),
     /// Failed and not handled yet.
     Failed,
@@ -72,7 +71,6 @@ pub enum ProgressStep<'a> {
     Failed(&'a Node),
     /// The user has to supply these inputs, in one question.
     RequestInputs(Vec<MissingInput<'a>>),
-    /// These calls are ready.
     Calls(Vec<ReadyPlanCall<'a>>),
     /// A list item has to be chosen first.
     Choose(ItemOptions<'a>),
@@ -84,12 +82,9 @@ pub enum ProgressStep<'a> {
     Done,
 }
 
-/// Call that is ready.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadyPlanCall<'a> {
-    /// Call.
     pub node: &'a Node,
-    /// Its arguments.
     pub arguments: Map<String, Value>,
 }
 
@@ -125,7 +120,6 @@ impl Progress {
         &self.handle
     }
 
-    /// Returns the plan.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

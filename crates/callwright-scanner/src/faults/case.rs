@@ -25,7 +25,6 @@ pub struct CallFreeAnswer<'a> {
 
 /// Shared input of all checks of one call.
 pub struct FaultCase<'a> {
-    /// The call.
     pub call: &'a Call,
     index: usize,
     pub(super) tool_set: &'a ToolSet,

@@ -47,7 +47,6 @@ const MAX_BACKTRACKED_BYTES: usize = 8 * 1024;
 /// A parameter of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct Parameter<'a> {
-    /// Name of the parameter.
     pub name: &'a str,
     /// Whether the parameter is required.
     pub required: bool,
@@ -58,7 +57,6 @@ pub struct Parameter<'a> {
 /// Compiled form of one schema text, shared by all tools with that text.
 #[derive(Debug)]
 pub struct CompiledSchema {
-    /// The schema.
     pub schema: Value,
     /// Its members and their types.
     pub shape: SchemaShape,

@@ -19,7 +19,6 @@ pub struct Violation {
     pub path: Pointer,
     /// JSON Pointer of the schema with the rule, if known.
     pub schema: Option<String>,
-    /// Violated rule.
     pub rule: SchemaRule,
 }
 

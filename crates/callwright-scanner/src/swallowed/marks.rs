@@ -9,7 +9,6 @@ const PARAMETERS: [&str; 6] = ["parameter", "param", "argument", "arg", "arg_val
 const CALLS: [&str; 7] =
     ["invoke", "function", "tool_call", "tool_calls", "function_call", "function_calls", "tool_use"];
 
-/// Quotes of Gemma.
 const GEMMA_QUOTE: &str = "<|\"|>";
 
 /// End of a call of Gemma.

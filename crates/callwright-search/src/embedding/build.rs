@@ -57,9 +57,6 @@ async fn local(settings: Settings, base_dir: PathBuf) -> Result<Arc<dyn Embedder
 
 /// Opens the model in `folder` with default settings except for the library file of ONNX Runtime (empty: the usual
 /// folders). Used by the command line. It takes some seconds.
-///
-/// # Errors
-/// [`BuildError`].
 pub fn open_folder(folder: &Path, onnx_runtime: &str) -> Result<Arc<dyn Embedder>, BuildError> {
     let settings = Settings {
         fastembed: LocalSettings { onnx_runtime: onnx_runtime.to_owned(), ..LocalSettings::default() },
@@ -70,9 +67,6 @@ pub fn open_folder(folder: &Path, onnx_runtime: &str) -> Result<Arc<dyn Embedder
 }
 
 /// Opens the model behind the endpoint of the settings, without a cache. Used by the command line.
-///
-/// # Errors
-/// [`BuildError`].
 pub fn open_endpoint(settings: &Settings, base_dir: &Path) -> Result<Arc<dyn Embedder>, BuildError> {
     Ok(Arc::new(EndpointEmbedder::build(settings, base_dir)?))
 }

@@ -10,7 +10,6 @@ pub struct QuantisedVectors {
     dimensions: usize,
     /// Components, one vector after the other.
     numbers: Vec<i8>,
-    /// Scale of each vector.
     scales: Vec<f32>,
 }
 

@@ -22,7 +22,6 @@ impl Vector {
         Self(vec![0.0; dimensions].into_boxed_slice())
     }
 
-    /// Returns the components.
     pub fn components(&self) -> &[f32] {
         &self.0
     }

@@ -161,7 +161,6 @@ pub struct ClassifierModel {
     pub dimensions: usize,
     /// Terms with their inverse document frequencies among the samples.
     pub terms: Vec<(String, f32)>,
-    /// Classes.
     pub classes: Vec<ToolClass>,
 }
 
@@ -170,7 +169,6 @@ pub struct ClassifierModel {
 pub struct ToolClass {
     /// Name of the tool; `None`: requests that no tool serves.
     pub tool: Option<String>,
-    /// Bias.
     pub bias: f32,
     /// Weights of terms, by their position in [`ClassifierModel::terms`], in descending order of their magnitude.
     pub terms: Vec<(usize, f32)>,

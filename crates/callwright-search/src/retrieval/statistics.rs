@@ -39,7 +39,6 @@ impl CollectionStatistics {
         statistics
     }
 
-    /// Adds a document.
     pub fn add(&mut self, document: &ToolDocument) {
         self.documents += 1;
         self.total_length += f64::from(document.length());

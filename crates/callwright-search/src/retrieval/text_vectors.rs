@@ -79,7 +79,6 @@ impl TextVectors {
         self.shared.known.usage()
     }
 
-    /// Returns the embedder.
     pub fn embedder(&self) -> &Arc<dyn Embedder> {
         &self.shared.embedder
     }

@@ -40,7 +40,6 @@ struct IndexPart {
     segment: Arc<ToolSegment>,
 }
 
-/// A query.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolQuery<'a> {
     /// Text of the request.

@@ -9,7 +9,6 @@ use callwright_types::representation::Pattern;
 /// The texts by which a tool is found.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolText {
-    /// Name of the tool.
     pub name: String,
     /// Description of the tool in its document or by the client.
     pub description: String,
@@ -33,13 +32,10 @@ impl ToolText {
 /// and Taylor, 2004). A word's frequency and a text's length are both weighted sums over the fields.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FieldWeights {
-    /// Weight of the name.
     pub name: f32,
-    /// Weight of the description.
     pub description: f32,
     /// Weight of names and descriptions of parameters.
     pub parameters: f32,
-    /// Weight of tags.
     pub tags: f32,
     /// Weight of patterns. A pattern's own weight applies to its similarity in meaning, not to its words.
     pub patterns: f32,

@@ -22,9 +22,6 @@ impl Store {
     }
 
     /// Returns the current revision of each topic in the store.
-    ///
-    /// # Errors
-    /// [`StoreError`].
     pub async fn latest(&self) -> Result<Revisions, StoreError> {
         self.database()?.latest().await
     }

@@ -115,7 +115,6 @@ fn paths_in(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Segment that is read.
 #[derive(Debug)]
 pub(super) struct SegmentReader {
     path: PathBuf,

@@ -57,9 +57,6 @@ impl OpenedFile {
     }
 
     /// Checks that the same file is still at the path.
-    ///
-    /// # Errors
-    /// [`StoreError::FileReplaced`].
     fn check(&self) -> Result<(), StoreError> {
         if self.identity.is_none() || identity(&self.path) == self.identity {
             return Ok(());

@@ -113,7 +113,6 @@ fn add_canonical(hash: &mut Sha256, value: &Value) {
 /// A client's own tool, as memory identifies it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ClientTool {
-    /// Name of the tool.
     pub name: Identifier,
     /// Fingerprint of its parameters.
     pub fingerprint: Fingerprint,
@@ -182,7 +181,6 @@ pub enum Step {
 /// A difference between two calls of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Change {
-    /// The parameter.
     pub parameter: Identifier,
     /// The parameter in the call that succeeded.
     pub worked_with: WorkedWith,

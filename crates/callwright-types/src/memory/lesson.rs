@@ -151,9 +151,7 @@ crate::labels!(Polarity);
 pub enum Author {
     /// Composed from diagnosis, explanation and corrected call.
     Composed,
-    /// A model.
     Model,
-    /// A person.
     Person,
 }
 

@@ -18,10 +18,8 @@ pub struct MemoryNote {
     /// Procedures that were found, to be shown to the model or used as a plan template.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub procedures: Vec<Recalled>,
-    /// Drafts of lessons.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub drafts: Vec<LessonDraft>,
-    /// Draft of a procedure.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub workflow: Option<ProcedureDraft>,
     /// Results of the client's own calls since the last user message.

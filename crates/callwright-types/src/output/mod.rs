@@ -40,13 +40,11 @@ pub enum ValueKind {
     Boolean,
     /// A whole number.
     Integer,
-    /// A number.
     Number,
     /// A text.
     String,
     /// A list.
     Array,
-    /// An object.
     Object,
 }
 

@@ -64,9 +64,7 @@ pub struct Argument {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The value is known.
     Value {
-        /// The value.
         value: Value,
         /// The words of the conversation that support the value; empty if it needs none, such as a default.
         words: String,

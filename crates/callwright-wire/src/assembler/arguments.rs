@@ -97,7 +97,6 @@ impl StreamedArguments {
         value.unwrap_or_else(|| raw(&text))
     }
 
-    /// Returns the arguments.
     pub(crate) fn into_text(self) -> String {
         if self.repeats.is_empty() || self.is_cumulative() {
             return self.text;

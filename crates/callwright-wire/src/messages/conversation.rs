@@ -353,7 +353,6 @@ fn has_breakpoint(block: &RawValue) -> bool {
     has_own(block) || blocks_in(block).into_iter().any(has_own)
 }
 
-/// The new conversation.
 #[derive(Default)]
 struct RejoinedConversation {
     elements: Vec<Box<RawValue>>,

@@ -183,7 +183,6 @@ impl StreamedBlock {
         self.clone().into_raw()
     }
 
-    /// Returns the block.
     pub(super) fn into_raw(self) -> Box<RawValue> {
         let input = self.input.into_text();
         let has_input = !input.trim().is_empty();

@@ -11,7 +11,6 @@ pub(super) struct StreamEvent<'a> {
     pub(super) fields: ObjectFields<'a>,
 }
 
-/// Kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EventKind {
     /// `response.created`.

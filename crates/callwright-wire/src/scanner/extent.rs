@@ -63,7 +63,6 @@ pub(super) fn value_end(bytes: &[u8], mut at: usize) -> Scanned<usize> {
     }
 }
 
-/// End of a string.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StringEnd {
     /// Position after the closing quotation mark.

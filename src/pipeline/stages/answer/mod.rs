@@ -102,7 +102,6 @@ pub(crate) fn settle(
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ChoiceChange {
     None,
-    /// The calls changed.
     Calls,
     /// The text was converted to calls, or what was left of native calls was removed from it. `unsent` is the remaining
     /// text that the client of a stream does not have.

@@ -16,7 +16,6 @@ use callwright_wire::{Assembler, Chunk};
 /// so that a client waits for at most a few words more; a shorter one leaves unchanged. A token has about four bytes.
 const UNCUT_BYTES: usize = 64;
 
-/// Rules for holding text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StreamHoldRules {
     /// Rules for the text to hold.

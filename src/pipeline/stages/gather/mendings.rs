@@ -24,7 +24,6 @@ pub(super) struct MendedCall<'a> {
 /// A call that failed, and a later call of the same tool that succeeded.
 #[derive(Debug)]
 pub(super) struct RecoveredCall<'a> {
-    /// The call that failed.
     pub(super) failed: &'a Call,
     /// The proxy's own execution of the failed call; `None` for a call of the client.
     pub(super) execution: Option<&'a Execution>,

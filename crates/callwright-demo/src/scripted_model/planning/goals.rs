@@ -8,7 +8,6 @@ use super::request::{PlannerMessage, PlannerTool, gives_something, users_latest_
 /// Words with which the user abandons a goal.
 const GIVING_UP: [&str; 3] = ["never mind", "forget it", "cancel that"];
 
-/// Plan in progress.
 #[derive(Debug, Deserialize)]
 pub(super) struct PlannerProgress {
     goals: Vec<PlannerGoal>,

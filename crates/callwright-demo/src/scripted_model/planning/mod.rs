@@ -26,7 +26,6 @@ struct PlannerQuestion {
     /// Tools to choose from.
     #[serde(default)]
     tools: Option<Vec<PlannerTool>>,
-    /// Plan in progress.
     #[serde(default)]
     present: Option<goals::PlannerProgress>,
     /// Call whose arguments are requested, all or one.

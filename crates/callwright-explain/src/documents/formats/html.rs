@@ -97,7 +97,6 @@ impl Html {
         self.hidden.is_some()
     }
 
-    /// Returns all blocks.
     pub(crate) fn finish(self) -> Vec<DocumentBlock> {
         self.writer.finish()
     }

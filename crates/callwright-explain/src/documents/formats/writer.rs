@@ -279,7 +279,6 @@ impl BlockWriter {
         FLOW + self.containers.iter().filter(|open| **open == Container::Item).count()
     }
 
-    /// Returns all blocks.
     pub(crate) fn finish(mut self) -> Vec<DocumentBlock> {
         while self.table.is_some() {
             self.end_table();

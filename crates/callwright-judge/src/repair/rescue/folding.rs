@@ -79,7 +79,6 @@ impl Folded {
         folded
     }
 
-    /// Returns the letters.
     pub(super) fn letters(&self) -> &[u8] {
         &self.letters
     }

@@ -31,7 +31,6 @@ pub(super) enum LayoutPiece<'a> {
 pub(super) struct CallBlock {
     /// The calls as they were written.
     pub(super) calls: Vec<WrittenCall>,
-    /// Notation of the calls.
     pub(super) notation: &'static str,
     /// Whether the calls are between markers of a notation.
     pub(super) is_marked: bool,

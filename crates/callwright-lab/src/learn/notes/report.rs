@@ -23,7 +23,6 @@ pub struct NotesReport {
     pub cost: Cost,
     /// Unusable lines.
     pub problems: u64,
-    /// All lines.
     pub lines: u64,
 }
 
@@ -68,7 +67,6 @@ impl Variant {
 /// Result of a variant compared with the variant without notes (ExpNote, section 4.4).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct VariantReport {
-    /// Variant.
     pub variant: Variant,
     /// Available lessons or cases.
     pub notes: usize,

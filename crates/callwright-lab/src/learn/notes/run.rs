@@ -32,7 +32,6 @@ const SAVED_AFTER: usize = 20;
 const KEPT: &str = "its answers so far are kept; continue with --resume";
 const NOT_KEPT: &str = "its answers are lost; with --out FILE they are kept, and the run can be resumed";
 
-/// Files of a run.
 #[derive(Debug, Clone, Default)]
 pub struct NotesFiles {
     /// Lines `{"question", "answer"}` for training.
@@ -70,7 +69,6 @@ pub struct NotesRun {
     pub resume: bool,
 }
 
-/// State of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct NotesState {
     answers: AnswerCache,

@@ -27,7 +27,6 @@ pub struct LearnResult {
     pub validation_share: f64,
 }
 
-/// Result for one tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnedTool {
     /// Name of the tool.
@@ -43,7 +42,6 @@ pub struct LearnedTool {
 /// Pattern with its gain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LearnedPattern {
-    /// Pattern.
     pub pattern: Pattern,
     /// Gain in macro-F1 on the validation samples, in points, together with the patterns proposed with it.
     pub gain: f64,

@@ -26,7 +26,6 @@ struct ToolColumns {
     patterns: Vec<Vec<f32>>,
 }
 
-/// Pattern with its embedding.
 #[derive(Debug, Clone)]
 pub(super) struct EmbeddedPattern {
     pub(super) pattern: Pattern,

@@ -30,7 +30,6 @@ impl LearnerModel {
         Self { name: name.to_owned(), settings, model: CountedModel::new(answers.clone()), answers }
     }
 
-    /// Returns its name.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -19,7 +19,6 @@ pub(super) struct ArgumentLocation<'a> {
     pub(super) name: String,
     /// Name of the last member on the path that the schema declares.
     pub(super) parameter: Option<&'a str>,
-    /// Schemas of the location.
     pub(super) schemas: Schemas<'a>,
     /// Whether the schema declares the whole path.
     pub(super) is_declared: bool,

@@ -14,7 +14,6 @@ use callwright_types::{Lesson, Scope};
 /// Lesson with its optional vector.
 #[derive(Debug, Clone)]
 pub struct StoredLesson {
-    /// The lesson.
     pub lesson: Arc<Lesson>,
     /// Vector of [`embedded_text`].
     pub vector: Option<Vector>,

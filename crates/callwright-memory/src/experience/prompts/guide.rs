@@ -24,7 +24,6 @@ pub struct TaskGuide {
 /// One demonstration: a question, how it is answered, and the notes that are taken afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Demonstration {
-    /// Question.
     pub question: String,
     /// Right answer.
     pub truth: String,
@@ -39,7 +38,6 @@ pub struct Demonstration {
     pub notes: Vec<DemonstrationNote>,
 }
 
-/// Note of a demonstration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct DemonstrationNote {
     /// Situation in which the note applies.

@@ -21,7 +21,6 @@ struct DraftInput {
     key: Option<String>,
     /// Positions of the calls that take it. Two arguments of one call are two inputs.
     steps: Vec<usize>,
-    /// Name of the input.
     name: String,
 }
 

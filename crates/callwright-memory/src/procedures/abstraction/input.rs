@@ -14,7 +14,6 @@ pub struct CompletedCall<'a> {
     pub arguments: &'a Value,
     /// Complete answer; text that is not JSON is a string.
     pub answer: &'a Value,
-    /// Whether the call succeeded.
     pub succeeded: bool,
 }
 
@@ -46,6 +45,5 @@ pub struct Workflow<'a> {
     pub calls: &'a [CompletedCall<'a>],
     /// Tools of the calls.
     pub tools: &'a [ProcedureTool<'a>],
-    /// Messages of the user.
     pub user_messages: &'a [&'a str],
 }

@@ -13,7 +13,6 @@ use callwright_types::plan::{Item, Reference, Source};
 /// Maximum number of outputs that one value is composed of.
 const MAX_PARTS: usize = 16;
 
-/// Abstracted call.
 #[derive(Debug, Clone)]
 pub(super) struct AbstractedCall<'a> {
     pub(super) tool: ProcedureTool<'a>,

@@ -127,7 +127,6 @@ pub enum ImportError {
     /// A step is not supported.
     #[error("step `{step}` {problem}")]
     Step {
-        /// The step.
         step: String,
         /// Description of the problem and its fix.
         problem: String,

@@ -53,7 +53,6 @@ impl ProcedureStore {
 /// Procedure with its embedding.
 #[derive(Debug, Clone)]
 pub struct StoredProcedure {
-    /// Procedure.
     pub procedure: Arc<Procedure>,
     /// Vector of [`embedded_text`]; `None` if the procedure is found by words only.
     pub vector: Option<Arc<Vector>>,
@@ -62,10 +61,8 @@ pub struct StoredProcedure {
 /// Whether the tool of a name is available: a tool of a toolset or, with a fingerprint, a client's own tool.
 pub type ToolAvailability<'a> = dyn Fn(&str, Option<&Fingerprint>) -> bool + Sync + 'a;
 
-/// Query for procedures.
 #[derive(Clone, Copy)]
 pub struct ProcedureQuery<'a> {
-    /// Scope of the procedures.
     pub scope: &'a Scope,
     /// Text of the request.
     pub text: &'a str,
@@ -78,7 +75,6 @@ pub struct ProcedureQuery<'a> {
 /// Procedure that was found.
 #[derive(Debug, Clone)]
 pub struct ProcedureMatch {
-    /// Procedure.
     pub procedure: Arc<Procedure>,
     /// Score, higher is better: the BM25 score relative to the best match, 0 to 1, plus the cosine similarity, -1 to 1.
     pub score: f32,

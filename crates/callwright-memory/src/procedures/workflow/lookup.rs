@@ -19,9 +19,7 @@ pub type ToolOutputs<'a> = dyn Fn(&str) -> Arc<[OutputField]> + Sync + 'a;
 pub struct ProcedureLookup<'a> {
     /// Procedures of all scopes.
     pub store: &'a ProcedureStore,
-    /// Scope of the procedures.
     pub scope: &'a Scope,
-    /// Available tools.
     pub is_available: &'a ToolAvailability<'a>,
     /// Output fields of tools, to find procedures that supply inputs of others.
     pub outputs: &'a ToolOutputs<'a>,
@@ -37,7 +35,6 @@ impl fmt::Debug for ProcedureLookup<'_> {
     }
 }
 
-/// Procedure in words.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct ProcedureWords {
     pub(super) input: Vec<String>,

@@ -52,9 +52,6 @@ pub(super) fn classifier_path(file: &Path) -> PathBuf {
 }
 
 /// Writes a classifier beside a representation file, and returns its reference. Equal content produces equal bytes.
-///
-/// # Errors
-/// [`RepresentationError::Unwritable`].
 pub(super) fn write_classifier(
     file: &Path,
     model: &ClassifierModel,
@@ -66,9 +63,6 @@ pub(super) fn write_classifier(
 }
 
 /// Removes the classifier beside a representation file, if there is one.
-///
-/// # Errors
-/// [`RepresentationError::Unwritable`].
 pub(super) fn remove_classifier(file: &Path) -> Result<(), RepresentationError> {
     let path = classifier_path(file);
     match std::fs::remove_file(&path) {

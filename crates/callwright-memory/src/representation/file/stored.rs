@@ -31,11 +31,9 @@ pub struct RepresentationFile {
     pub tools: Vec<StoredRepresentation>,
 }
 
-/// Run of the learner.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LearnerRun {
-    /// Date of the run.
     pub date: Date,
     /// Name of the proposer: `Proposer::name` of the lab.
     pub proposer: String,
@@ -85,9 +83,7 @@ pub struct StoredRepresentation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "PatternForm", into = "PatternForm")]
 pub struct StoredPattern {
-    /// Pattern.
     pub pattern: Pattern,
-    /// Source of the pattern.
     pub source: PatternSource,
     /// Gain in macro-F1 on the validation samples, in percentage points.
     pub gain: Option<f64>,
@@ -95,7 +91,6 @@ pub struct StoredPattern {
     pub date: Option<Date>,
 }
 
-/// Source of a pattern.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum PatternSource {

@@ -60,7 +60,6 @@ impl EmbeddingClient {
         &self.url
     }
 
-    /// Returns the requested host.
     pub(super) fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }

@@ -11,7 +11,6 @@ const HASH: usize = 8;
 /// Vectors of tokens.
 #[derive(Debug)]
 pub(super) struct TableRows {
-    /// Hash of this table.
     pub(super) hash: String,
     /// Number of components of a vector.
     pub(super) dimensions: usize,

@@ -2,7 +2,6 @@
 
 use super::super::statement::{MAX_LABEL, is_target};
 
-/// The current line.
 #[derive(Debug, Default)]
 pub(super) struct StreamedLine {
     head: String,

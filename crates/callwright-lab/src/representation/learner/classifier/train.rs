@@ -34,7 +34,6 @@ pub(in crate::representation::learner) struct TrainingSet<'a> {
     pub(in crate::representation::learner) vectors_without_tool: Vec<&'a Vector>,
     /// Names and texts of the tools.
     pub(in crate::representation::learner) tools: Vec<(&'a str, String)>,
-    /// Vectors of the tools.
     pub(in crate::representation::learner) vectors_of_tools: Vec<&'a Vector>,
     /// Embedder of the vectors.
     pub(in crate::representation::learner) embedder: Option<&'a str>,

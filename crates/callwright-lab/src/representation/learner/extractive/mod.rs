@@ -17,7 +17,6 @@ use kmeans::{clusters, mean};
 use phrases::{CasePhrase, choose_phrases};
 use terms::Background;
 
-/// Settings of the extraction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExtractiveSettings {
     /// Maximum share of its sample's words in a case. 1: cases are whole samples.
