@@ -6,15 +6,13 @@ use http::HeaderMap;
 
 use crate::config::toml_key;
 use crate::pipeline::AliasSettings;
+use callwright_common::limits::LISTED_ROWS;
 use callwright_executor::{self as executor, AddressAudit, BuildError, Permissions, lacking_credentials};
 use callwright_openapi::{Catalog, Operation, Toolset};
 use callwright_policy::{Policy, PolicyBook, TurnFacts};
 use callwright_types::RefusalReason;
 use callwright_types::refusal::allowed_address;
 use callwright_types::rules::Mode;
-
-/// Maximum number of tools that a finding names.
-const NAMED_TOOLS: usize = 30;
 
 /// Lines that replace the built-in policies by files.
 const BUILT_IN: &str =
@@ -220,8 +218,8 @@ fn denied(toolset: &Toolset, policy: &Policy, aliases: &[&str], has_directory: b
     }
     let methods: BTreeSet<&str> = denied.iter().map(|operation| operation.method.as_str()).collect();
     let methods: Vec<&str> = methods.into_iter().collect();
-    let mut tools: Vec<&str> = denied.iter().take(NAMED_TOOLS).map(|operation| operation.tool.name.as_str()).collect();
-    let more = denied.len().saturating_sub(NAMED_TOOLS);
+    let mut tools: Vec<&str> = denied.iter().take(LISTED_ROWS).map(|operation| operation.tool.name.as_str()).collect();
+    let more = denied.len().saturating_sub(LISTED_ROWS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     tools.sort_unstable();
     Some(ToolsetFinding {

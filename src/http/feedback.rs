@@ -15,15 +15,12 @@ use super::json::{self, Answer, Json, Sent, SentBody};
 use super::received_body::{BodySender, receive};
 use super::state::{ClientSide, OperatorSide};
 use crate::pipeline::tenant;
-use callwright_common::limits::TEXT_LENGTH;
+use callwright_common::limits::{NAME_LENGTH, TEXT_LENGTH};
 use callwright_store::{FeedbackResult, FeedbackRow, FeedbackVerdict, Store};
 use callwright_types::Scope;
 
 /// Maximum number of bytes of a verdict.
 const MAX_BODY: usize = 256 * 1024;
-
-/// Maximum number of characters of an accepted trace id; the proxy's ids have 32.
-const MAX_TRACE: usize = 64;
 
 /// Body of an application's verdict.
 #[derive(Debug, Deserialize)]
@@ -110,7 +107,7 @@ async fn keep(
 ) -> Result<Json<VerdictResponse>, Refusal> {
     let VerdictMark { verdict, expected, comment } = mark;
     if trace.is_empty()
-        || trace.len() > MAX_TRACE
+        || trace.len() > NAME_LENGTH
         || comment.as_ref().is_some_and(|it| it.chars().count() > TEXT_LENGTH)
     {
         let message = format!(

@@ -19,6 +19,9 @@ pub const WORD_CHARS: usize = 100;
 /// text that a client chooses, such as the name of a session.
 pub const LINE_CHARS: usize = 200;
 
+/// Maximum number of characters of an excerpt of an answer, a thought or a reason in a message or a record.
+pub const EXCERPT_CHARS: usize = 300;
+
 /// Maximum length of a value, in characters or bytes, that a model has to repeat exactly, such as a cursor. A longer
 /// value is payload data.
 pub const VALUE_LENGTH: usize = 1_000;
@@ -80,7 +83,22 @@ pub const CACHE_BYTES: u64 = 16 * 1024 * 1024;
 /// purpose.
 pub const DESCRIBED_DEPTH: usize = 6;
 
-/// Maximum number of examples of a field or an argument that are kept.
+/// Maximum nesting of a value whose members are searched for names, texts or known values.
+pub const SEARCHED_DEPTH: usize = 12;
+
+/// Maximum number of values of an answer or of a call's arguments that are examined one by one.
+pub const EXAMINED_VALUES: usize = 2_000;
+
+/// Maximum number of schemas that one pass over a document or a tool visits; it bounds nested alternatives.
+pub const VISITED_SCHEMAS: usize = 20_000;
+
+/// Number of hexadecimal digits of a digest that identifies one file or model among thousands.
+pub const DIGEST_DIGITS: usize = 16;
+
+/// Maximum length in bytes of one tag or mark of a markup language; more is text that only looks like one.
+pub const MARKUP_BYTES: usize = 1_000;
+
+/// Maximum number of examples of a field, an argument or a finding that are kept or shown.
 pub const EXAMPLES: usize = 3;
 
 /// Maximum number of encodings of a value or a body that are removed: the maximum in a realistic chain of servers.

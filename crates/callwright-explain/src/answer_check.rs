@@ -6,13 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use callwright_common::limits::{PROMPT_TEXT_CHARS, TEXT_LENGTH};
+use callwright_common::limits::{EXCERPT_CHARS, PROMPT_TEXT_CHARS, TEXT_LENGTH};
 use callwright_common::text::{beginning, excerpt};
 use callwright_prompt::{Question, parse, refusal, truth};
 use callwright_upstream::{Answered, Manner, TextSource};
-
-/// Maximum number of characters of a reason.
-const MAX_REASON_CHARS: usize = 300;
 
 /// Answered call that is checked.
 #[derive(Debug, Clone, Copy, Serialize)]
@@ -77,7 +74,7 @@ struct FitReport {
 fn mismatch_of(text: &str) -> Result<Option<String>, String> {
     let FitReport { fits, reason } = parse(text)?;
     let fits = truth(&fits).ok_or("`fits` is neither true nor false")?;
-    let reason = reason.map(|reason| excerpt(&reason, MAX_REASON_CHARS)).filter(|reason| !reason.is_empty());
+    let reason = reason.map(|reason| excerpt(&reason, EXCERPT_CHARS)).filter(|reason| !reason.is_empty());
     if !fits && reason.is_none() {
         return Err("there is no reason".to_owned());
     }

@@ -44,7 +44,6 @@ pub use same_value::{is_same, is_same_reading};
 pub use schema::{CompiledSchema, MAX_LISTED, Openness, SchemaRule, ShapeNode, Violation, quoted, type_names, type_of};
 pub use schema::{Parameter, Validators};
 pub use settings::Settings;
-pub use tool_set::MAX_OWNERS;
 pub use tool_set::{CompiledTool, ToolSet};
 pub use transcript::{Conversation, PastCall, Round, Transcript};
 

@@ -11,6 +11,7 @@ use super::names::NameList;
 use super::schema::{Description, Parameter, SharedSchema, Validators, describe, find_keyword, named_types};
 use super::{CompiledSchema, Examination, mention, names};
 use callwright_common::json::Pointer;
+use callwright_common::limits::EXAMPLES;
 use callwright_common::text::is_digits;
 use callwright_types::memory::ClientTool;
 use callwright_types::rules::UnknownParameters;
@@ -37,9 +38,6 @@ pub struct ToolSet {
     names: OnceLock<NameList>,
     owners: OnceLock<HashMap<String, Vec<usize>>>,
 }
-
-/// Maximum number of other tools with a parameter that a message names.
-pub const MAX_OWNERS: usize = 3;
 
 /// Maximum number of further tools with one name.
 const MAX_NAMESAKES: usize = 64;
@@ -310,7 +308,7 @@ impl ToolSet {
                 for name in tool.compiled().shape.root().into_iter().flat_map(|root| root.members.keys()) {
                     let of_name = owners.entry(name.clone()).or_default();
                     // One of them may be the called tool.
-                    if of_name.len() <= MAX_OWNERS {
+                    if of_name.len() <= EXAMPLES {
                         of_name.push(index);
                     }
                 }

@@ -56,7 +56,7 @@ pub struct Ages {
 /// there may be any number of them.
 pub const MAX_PAGE: u32 = 1_000;
 
-/// Maximum number of traces that a text search reads per page.
+/// Maximum number of traces that a text search reads per page, and of rows that an overview combines.
 pub const MAX_EXAMINED: u32 = 2_000;
 
 /// Default number of entries of a page, and of a part of an export.

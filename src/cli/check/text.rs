@@ -7,11 +7,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::tally::{ReportTally, counted};
 use crate::cli::plain::text as plain;
-use callwright_common::limits::LISTED;
+use callwright_common::limits::{EXAMPLES, LISTED};
 use callwright_openapi::{HiddenParameter, Report, Rule};
-
-/// Maximum number of pieces of advice of one rule shown per document.
-const SHOWN_OF_RULE: usize = 3;
 
 const HEAD: Style = Style::new().bold();
 const FAILED: Style = AnsiColor::Red.on_default().bold();
@@ -104,7 +101,7 @@ fn advice(out: &mut String, report: &Report) {
             detail(out, NOTED, "advice", &format!("{HEAD}{}{HEAD:#}: {}", rule.code, rule.fix));
             let found =
                 given.map(|advice| format!("{} ({})", about(&advice.operation, &advice.message), plain(&advice.at)));
-            details(out, NOTED, "", found, SHOWN_OF_RULE);
+            details(out, NOTED, "", found, EXAMPLES);
         }
     }
 }

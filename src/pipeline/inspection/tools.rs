@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
+use callwright_common::limits::EXAMPLES;
 use callwright_executor::Permissions;
 use callwright_memory::representation::{RepresentationError, RepresentationFile, render, shared_id};
 use callwright_openapi::{Operation, Report, Toolset};
@@ -16,9 +17,6 @@ use callwright_policy::Policy;
 use callwright_types::representation::{Pattern, Representation, SharedRepresentation};
 
 use super::Inspection;
-
-/// Maximum number of sources per argument. The first one is nearly always the right one (docs/benchmarks/plans.md).
-const SHOWN_SOURCES: usize = 3;
 
 /// Summary of a toolset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -234,7 +232,7 @@ impl Inspection {
             .collect();
         let scores = RequestScores::default();
         let sources = producers.arguments(position).map(|argument: &str| {
-            let candidates = producers.candidates(position, argument, &scores, SHOWN_SOURCES);
+            let candidates = producers.candidates(position, argument, &scores, EXAMPLES);
             let shown = candidates.into_iter().filter(|candidate| candidate.score > 0.0).filter_map(|candidate| {
                 let (toolset, operation) = operations.get(candidate.tool)?;
                 Some(SourceShown {

@@ -3,6 +3,7 @@
 use crate::pipeline::services::Pipeline;
 use crate::pipeline::state::{JudgedAnswer, ToolReply, Turn, TurnConversation};
 use crate::pipeline::tools::Offer;
+use callwright_common::limits::EXCERPT_CHARS;
 use callwright_common::text::beginning;
 use callwright_judge::feedback;
 use callwright_judge::repair::JudgedCall;
@@ -103,11 +104,8 @@ fn note(turn: &mut Turn, action: String, observation: &str, brief: String) {
     });
 }
 
-/// Maximum characters of a text without a readable call in the record of the loop.
-const UNREAD_CHARS: usize = 300;
-
 /// Formats a text that was meant as a call, or an empty one, for the record of the loop, in the form of
 /// `Call::written`.
 fn unread_action(code: FaultCode, text: &str) -> String {
-    format!("{}({})", code.name(), beginning(text, UNREAD_CHARS))
+    format!("{}({})", code.name(), beginning(text, EXCERPT_CHARS))
 }

@@ -5,9 +5,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
+use super::MAX_FOUND;
 use super::member_names::{Meaning, meaning};
-use super::{MAX_DEPTH, MAX_FOUND};
 use callwright_common::json::scalar_text;
+use callwright_common::limits::SEARCHED_DEPTH;
 
 /// Minimum number of different failures with a constant member.
 const LEAST_VARIETY: usize = 5;
@@ -72,7 +73,7 @@ impl Envelope {
 
 /// Collects the scalar members of a body, the first ones, without those that differ in every failure.
 fn collect(value: &Value, path: &str, name: &str, depth: usize, members: &mut Vec<BodyMember>) {
-    if depth > MAX_DEPTH || members.len() >= MAX_FOUND || meaning(name) == Meaning::Noise {
+    if depth > SEARCHED_DEPTH || members.len() >= MAX_FOUND || meaning(name) == Meaning::Noise {
         return;
     }
     match value {

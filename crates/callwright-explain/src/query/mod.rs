@@ -14,18 +14,12 @@ use crate::index::codes::{
 };
 use crate::word_list::WordList;
 use callwright_common::json::scalar_text;
+use callwright_common::limits::{EXAMINED_VALUES, SEARCHED_DEPTH};
 use callwright_common::text::{beginning, letters};
 use callwright_search::retrieval::is_stop_word;
 use callwright_types::Outcome;
 use envelope::{BodyMember, Envelope};
 use member_names::{Meaning, meaning};
-
-/// Maximum number of characters of a body's text in the query, and of its members and elements that are examined; longer
-/// errors add no information.
-const MAX_EXAMINED: usize = 2_000;
-
-/// Maximum nesting depth of a body that is examined.
-const MAX_DEPTH: usize = 12;
 
 /// Maximum number of codes, of parameters and of learned members that are taken from a body; one with more is a list of
 /// something else.
@@ -131,11 +125,11 @@ impl<'a> FailureQueryReader<'a> {
             status: status.to_string(),
             parameters: arguments.keys().filter_map(|name| normal_form(name)).collect(),
             echoes: arguments.values().filter_map(scalar_text).filter_map(|value| normal_form(&value)).collect(),
-            values_left: MAX_EXAMINED,
+            values_left: EXAMINED_VALUES,
             envelope,
             path: String::new(),
             skipped: false,
-            chars_left: MAX_EXAMINED,
+            chars_left: EXAMINED_VALUES,
         }
     }
 
@@ -143,12 +137,12 @@ impl<'a> FailureQueryReader<'a> {
         match serde_json::from_slice::<Value>(body) {
             Ok(body) => self.read("", &body, 0),
             // A UTF-8 character has at most four bytes.
-            Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * MAX_EXAMINED).unwrap_or(body))),
+            Err(_) => self.text(&String::from_utf8_lossy(body.get(..4 * EXAMINED_VALUES).unwrap_or(body))),
         }
     }
 
     fn read(&mut self, name: &str, value: &Value, depth: usize) {
-        if depth > MAX_DEPTH || self.values_left == 0 {
+        if depth > SEARCHED_DEPTH || self.values_left == 0 {
             return;
         }
         self.values_left -= 1;
@@ -506,7 +500,7 @@ mod tests {
     #[test]
     fn deep_and_wide_bodies_are_bounded() {
         let wide = format!("[{}]", vec![r#"{"code":"A_1","message":"x y z"}"#; 10_000].join(","));
-        assert!(query_of(400, &wide, json!({})).words.len() <= MAX_EXAMINED + 10);
+        assert!(query_of(400, &wide, json!({})).words.len() <= EXAMINED_VALUES + 10);
         let deep = format!("{}1{}", r#"{"a":"#.repeat(100), "}".repeat(100));
         assert!(query_of(400, &deep, json!({})).codes.is_empty());
     }

@@ -12,11 +12,9 @@ use serde_json::Value as Json;
 
 use super::quote;
 use callwright_common::json::Pointer;
+use callwright_common::limits::EXAMINED_VALUES;
 use callwright_scanner::CompiledTool;
 use callwright_types::Passage;
-
-/// Maximum number of values of a response to search.
-const MAX_VALUES: usize = 2_000;
 
 /// Maximum number of parts of a name to check.
 const MAX_PARTS: usize = 12;
@@ -44,7 +42,7 @@ const RULES: [&str; 12] = [
 /// documentation mentions. If there are none, returns the given parameters.
 pub(super) fn concerned(tool: &CompiledTool, answer: &str, passages: &[Passage], arguments: &str) -> Vec<Value> {
     let mut search =
-        ConcernedParameterSearch { tool, found: Vec::new(), spoken: String::new(), values_left: MAX_VALUES };
+        ConcernedParameterSearch { tool, found: Vec::new(), spoken: String::new(), values_left: EXAMINED_VALUES };
     match serde_json::from_str::<Json>(answer) {
         Ok(body @ (Json::Object(_) | Json::Array(_))) => search.read(&body, true, 0),
         _ => search.spoken.push_str(&answer.to_lowercase()),

@@ -8,7 +8,7 @@ use super::concerned::{concerned, size};
 use super::fault::named;
 use super::record::observation;
 use super::{answer, quote};
-use callwright_common::limits::LINE_CHARS;
+use callwright_common::limits::{EXCERPT_CHARS, LINE_CHARS};
 use callwright_common::text::excerpt;
 use callwright_scanner::CompiledTool;
 use callwright_types::outcome::CredentialFault;
@@ -21,9 +21,6 @@ const READ_CHARS: usize = 16_000;
 
 /// Maximum number of earlier calls or rounds to list: the last ones. The trace has the earlier ones.
 pub const MAX_TRIED: usize = 6;
-
-/// Maximum number of characters per earlier call, and of the thought before it in a record.
-pub(super) const MAX_ACTION: usize = 300;
 
 /// Facts about a call whose execution failed (AutoFeedback section 3.3.2).
 #[derive(Debug, Clone, Copy)]
@@ -81,7 +78,7 @@ pub(super) fn context(facts: &FailedOutcome<'_>) -> Value {
 
 /// Returns the template context of a successful answer that a check doubts.
 pub(super) fn doubted(call: &Call, answer: &str, reason: &str) -> Value {
-    context! { tool => &call.name, answer => answer, reason => excerpt(reason, MAX_ACTION) }
+    context! { tool => &call.name, answer => answer, reason => excerpt(reason, EXCERPT_CHARS) }
 }
 
 /// Returns the passages that fit in half of the remaining budget, or the beginning of the first one.
@@ -108,7 +105,7 @@ fn quoted(text: &str, source: &str) -> Value {
 fn earlier<'a>(budget: &mut MessageBudget, rounds: impl DoubleEndedIterator<Item = &'a Round>) -> Vec<Value> {
     let mut told: Vec<[String; 3]> = Vec::new();
     for round in rounds.rev() {
-        let action = excerpt(&round.action, MAX_ACTION);
+        let action = excerpt(&round.action, EXCERPT_CHARS);
         if told.len() < MAX_TRIED && told.iter().all(|[known, ..]| *known != action) {
             let thought = round.thought.as_deref().unwrap_or_default();
             told.push([action, excerpt(observation(round), LINE_CHARS), excerpt(thought, LINE_CHARS)]);
@@ -134,7 +131,7 @@ pub(super) fn tried<'a>(
     actions: impl DoubleEndedIterator<Item = &'a str>,
 ) -> Vec<String> {
     let mut tried: Vec<String> = Vec::new();
-    for action in actions.rev().map(|action| excerpt(action, MAX_ACTION)) {
+    for action in actions.rev().map(|action| excerpt(action, EXCERPT_CHARS)) {
         if tried.len() < MAX_TRIED && !tried.contains(&action) {
             tried.push(action);
         }

@@ -3,7 +3,8 @@
 use minijinja::context;
 use minijinja::value::Value;
 
-use super::outcome::{MAX_ACTION, MAX_TRIED};
+use super::outcome::MAX_TRIED;
+use callwright_common::limits::EXCERPT_CHARS;
 use callwright_common::text::excerpt;
 use callwright_types::trace::Round;
 
@@ -21,9 +22,9 @@ pub(super) fn rounds(record: &[Round]) -> Vec<Value> {
     last.map(|round| {
         context! {
             kind => &round.kind,
-            action => excerpt(&round.action, MAX_ACTION),
+            action => excerpt(&round.action, EXCERPT_CHARS),
             observation => excerpt(observation(round), MAX_OBSERVATION),
-            thought => round.thought.as_deref().map(|thought| excerpt(thought, MAX_ACTION)),
+            thought => round.thought.as_deref().map(|thought| excerpt(thought, EXCERPT_CHARS)),
         }
     })
     .collect()

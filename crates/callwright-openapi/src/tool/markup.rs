@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use crate::tool::text::is_among;
 use callwright_common::html::{is_block, reference, unescaped};
+use callwright_common::limits::{LINE_CHARS, MARKUP_BYTES};
 
 /// Elements within a line.
 const INLINE: &str = "a abbr b big cite del dfn em font i ins kbd label mark q s samp small span strike strong sub \
@@ -22,12 +23,6 @@ const VOID: &str = "br hr img wbr";
 
 /// Elements whose end tags are often omitted.
 const OPEN_ENDED: &str = "dd dt li p td th";
-
-/// Maximum length of a tag, in bytes.
-const MAX_TAG_BYTES: usize = 1_000;
-
-/// Maximum length of HTML code that becomes Markdown code, in bytes.
-const MAX_CODE_BYTES: usize = 200;
 
 /// Returns `text` with HTML elements and character references converted to text.
 pub(crate) fn plain_text(text: &str) -> Cow<'_, str> {
@@ -134,7 +129,7 @@ impl TextWriter<'_> {
 
     /// Converts code to Markdown code if it is one line of text.
     fn html_code<'t>(&mut self, is_end: bool, name: &str, rest: &'t str) -> &'t str {
-        let head = rest.get(..rest.floor_char_boundary(MAX_CODE_BYTES)).unwrap_or(rest);
+        let head = rest.get(..rest.floor_char_boundary(LINE_CHARS)).unwrap_or(rest);
         let inner = head.split_once('<').map_or("", |(inner, _)| inner);
         if is_end || name != "code" || inner.is_empty() || inner.contains(['\n', '`']) {
             return rest;
@@ -152,7 +147,7 @@ impl TextWriter<'_> {
 /// Parses the tag at the beginning of `text`.
 fn tag(text: &str) -> Option<Tag<'_>> {
     let inner = text.strip_prefix('<')?;
-    let head = inner.get(..inner.floor_char_boundary(MAX_TAG_BYTES)).unwrap_or(inner);
+    let head = inner.get(..inner.floor_char_boundary(MARKUP_BYTES)).unwrap_or(inner);
     let (head, _) = head.split_once('>')?;
     let rest = inner.get(head.len() + 1..)?;
     let (is_end, named) = head.strip_prefix('/').map_or((false, head), |named| (true, named));

@@ -5,15 +5,12 @@ use serde::Serialize;
 use super::error::GenerationError;
 use super::prompts::repair;
 use super::settings::GenerationSettings;
-use callwright_common::limits::PROMPT_TEXT_CHARS;
+use callwright_common::limits::{LISTED, PROMPT_TEXT_CHARS};
 use callwright_common::text::beginning;
 use callwright_prompt::{Budget, BudgetedModel, NoAnswer, Question};
 use callwright_types::Cost;
 use callwright_upstream::TextSource;
 use callwright_wire::Role;
-
-/// Maximum number of faults in a repair prompt.
-const MAX_FAULTS: usize = 16;
 
 /// Cost of the requests, by purpose. Tokens are as reported by the provider, else estimated.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -118,7 +115,7 @@ pub(super) async fn converse<A, T>(
     if first.faults.is_empty() {
         return Ok(first);
     }
-    let faults: Vec<String> = first.faults.iter().take(MAX_FAULTS).cloned().collect();
+    let faults: Vec<String> = first.faults.iter().take(LISTED).cloned().collect();
     question.messages.push((Role::Assistant, beginning(&text.unwrap_or_default(), PROMPT_TEXT_CHARS).to_owned()));
     question.messages.push((Role::User, repair(&faults)));
     let second = match model.request(&question).await {

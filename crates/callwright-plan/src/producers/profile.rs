@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::vocabulary::{ToolTermCounts, WeightedTerms, union};
 use super::words::{content_words, identifies, is_verb, name_words, terms};
+use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::beginning;
 use callwright_search::retrieval::{Term, is_stop_word};
 use callwright_types::{OutputField, ValueKind};
@@ -112,7 +113,7 @@ fn is_identifier(named: &[String]) -> bool {
 
 /// Whether a description begins with an identifying word, except a count (`number of`).
 fn description_begins_with_identifier(description: &str) -> bool {
-    let words = name_words(beginning(description, MAX_SEARCHED_CHARS));
+    let words = name_words(beginning(description, LINE_CHARS));
     let mut first_words = words.iter().enumerate().filter(|(_, word)| !is_stop_word(word)).take(FIRST_WORDS);
     first_words.any(|(at, word)| {
         identifies(word) && !(word == COUNT_WORD && words.get(at + 1).is_some_and(|next| next == "of"))
@@ -121,9 +122,6 @@ fn description_begins_with_identifier(description: &str) -> bool {
 
 /// Word that counts things unless it ends a name.
 const COUNT_WORD: &str = "number";
-
-/// Maximum number of characters of a description whose first words are searched for an identifying word.
-const MAX_SEARCHED_CHARS: usize = 200;
 
 /// Returns the name of a field or an argument without separators.
 pub(super) fn whole(words: &[String]) -> Term {

@@ -3,14 +3,12 @@
 use serde_json::Value;
 
 use callwright_common::json::scalar_text;
+use callwright_common::limits::SEARCHED_DEPTH;
 use callwright_common::text::{is_digits, letters, spaced_words};
 use callwright_types::plan::{Item, Reference};
 
 /// Maximum number of items of one answer that are considered.
 const MAX_ITEMS: usize = 1_000;
-
-/// Maximum depth of the search for a field at an undocumented location.
-const SEARCHED_DEPTH: usize = 8;
 
 /// Result of a lookup in an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,14 +150,11 @@ fn is_same_name(one: &str, other: &str) -> bool {
     letters(one) == letters(other)
 }
 
-/// Maximum depth of an item that is searched.
-const DEPTH: usize = 4;
-
 /// Returns the position of the item with the most values in the texts. `None` if no item matches or the best match is
 /// ambiguous.
 pub fn choose_by_words<'a>(items: impl IntoIterator<Item = &'a Value>, texts: &[&str]) -> Option<usize> {
     let text = spaced_words(&texts.join(" "));
-    let named: Vec<usize> = items.into_iter().map(|item| named(item, &text, DEPTH)).collect();
+    let named: Vec<usize> = items.into_iter().map(|item| named(item, &text, SEARCHED_DEPTH)).collect();
     let most = *named.iter().max()?;
     let mut best = named.iter().enumerate().filter(|(_, count)| **count == most);
     match (best.next(), best.next()) {

@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::case::whereabouts;
 use super::parameter_unknown::is_one_level_off;
-use crate::{CompiledTool, FaultCase, MAX_LISTED, MAX_OWNERS, UnknownMember, quoted};
+use crate::{CompiledTool, FaultCase, MAX_LISTED, UnknownMember, quoted};
+use callwright_common::limits::EXAMPLES;
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
@@ -13,7 +14,7 @@ pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownM
         return None;
     }
     let owners = case.tool_set.owners(&member.name).map(CompiledTool::name).filter(|other| *other != tool.name());
-    let owners: Vec<&str> = owners.take(MAX_OWNERS).collect();
+    let owners: Vec<&str> = owners.take(EXAMPLES).collect();
     let first = owners.first()?;
     let name = quoted(&member.name);
     let message = format!("{} has no parameter `{name}`; that is one of `{first}`", whereabouts(tool, &member.object));

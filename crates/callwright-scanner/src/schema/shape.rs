@@ -12,10 +12,8 @@ use serde_json::Value;
 use super::value_type::type_names;
 use crate::names::{self, NameList};
 use callwright_common::json::Pointer;
+use callwright_common::limits::VISITED_SCHEMAS;
 use callwright_common::schema::{Applies, Source, View, expand, subschemas};
-
-/// Maximum number of nodes per schema; locations beyond are not checked for names.
-const MAX_NODES: usize = 20_000;
 
 /// Index of a [`ShapeNode`].
 pub type NodeId = usize;
@@ -178,7 +176,7 @@ impl<'a> ShapeBuilder<'a> {
                 has_any(view, &["properties", "items"])
                     || view.keywords.get("additionalProperties").is_some_and(Value::is_object)
             });
-        (matters && self.nodes.len() < MAX_NODES).then(|| self.allocate(key, views))
+        (matters && self.nodes.len() < VISITED_SCHEMAS).then(|| self.allocate(key, views))
     }
 
     fn fill(&mut self, id: NodeId, views: &[View<'a>]) {

@@ -12,10 +12,7 @@ use crate::overview::{
     CountedFinding, CountedTool, MAX_TURNS, Overview, OverviewBucket, OverviewRange, Quantiles, SessionFilter,
     SessionPage, SessionSummary, ToolUsage, TurnCounts, UsedTool,
 };
-use crate::traces::{DEFAULT_PAGE, MAX_PAGE};
-
-/// Maximum number of combinations of finding and tool that are read.
-const MAX_COMBINATIONS: u32 = 2_000;
+use crate::traces::{DEFAULT_PAGE, MAX_EXAMINED, MAX_PAGE};
 
 /// Durations of turns, each of a column of `traces`.
 const DURATIONS: [&str; 2] = ["overhead_ms", "upstream_ms"];
@@ -146,7 +143,7 @@ fn by_finding(range: &OverviewRange) -> Statement {
     );
     query.push_bind(range.since.as_millisecond()).push(" AND started_at < ").push_bind(range.until.as_millisecond());
     query.push(" ORDER BY started_at DESC LIMIT ").push_bind(MAX_TURNS).push(") AS found");
-    query.push(" GROUP BY kind, name, tool ORDER BY turns DESC, kind, name, tool LIMIT ").push_bind(MAX_COMBINATIONS);
+    query.push(" GROUP BY kind, name, tool ORDER BY turns DESC, kind, name, tool LIMIT ").push_bind(MAX_EXAMINED);
     query
 }
 

@@ -7,9 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::{Database, Lock, Statement, VALUES_PER_SELECT, database_record, now};
 use crate::{StoreError, TextHash};
 
-/// Hours after which the use of a vector is recorded again: far less than the retention, and far more than the interval
+/// Time after which the use of a vector is recorded again: far less than the retention, and far more than the interval
 /// between two uses while documentation is edited.
-const TOUCHED_HOURS: i64 = 1;
+const TOUCHED: SignedDuration = SignedDuration::from_hours(1);
 
 /// `written_at` is the time of writing or of the last recorded use; the retention depends on it.
 const REMEMBER: &str = "INSERT INTO vectors (model, text, written_at, vector) VALUES ($1, $2, $3, $4) \
@@ -36,8 +36,7 @@ impl Database {
     ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         let mut cached: HashMap<Vec<u8>, Vec<u8>> = HashMap::new();
         let mut aged = Vec::new();
-        let young =
-            Timestamp::now().saturating_sub(SignedDuration::from_hours(TOUCHED_HOURS)).unwrap_or(Timestamp::MIN);
+        let young = Timestamp::now().saturating_sub(TOUCHED).unwrap_or(Timestamp::MIN);
         for texts in texts.chunks(VALUES_PER_SELECT) {
             let mut query = Statement::beginning(KNOWN);
             query.push_bind(model).push(" AND text IN ").push_tuple(texts.iter().map(|text| &text[..]));

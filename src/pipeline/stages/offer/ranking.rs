@@ -18,6 +18,8 @@ const FADING: f32 = 0.5;
 /// Maximum number of tools per text: more than are ever offered, but few compared with a large catalog.
 const LOOKED_AT: usize = 512;
 
+type FoundByText = HashMap<(Side, String), Rc<[RankedTool]>>;
+
 /// Ranks tools for texts, by vectors where all tools of a pool have them.
 #[derive(Debug, Default)]
 pub(super) struct Ranker {
@@ -26,7 +28,7 @@ pub(super) struct Ranker {
     /// Whether the vectors are missing because of an error.
     pub(super) words_alone: bool,
     /// Search results by text: the steps of a conversation use each text several times.
-    found: RefCell<HashMap<(Side, String), Rc<[RankedTool]>>>,
+    found: RefCell<FoundByText>,
 }
 
 /// A ranked tool.

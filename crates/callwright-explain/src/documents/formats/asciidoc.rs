@@ -4,6 +4,7 @@
 use super::asciidoc_table::{AsciidocTable, TableOptions};
 use super::writer::BlockWriter;
 use crate::documents::blocks::{DEEPEST_HEADING, DocumentBlock};
+use callwright_common::limits::MARKUP_BYTES;
 use callwright_common::text::beginning_bytes;
 
 pub(crate) fn asciidoc(text: &str) -> Vec<DocumentBlock> {
@@ -213,7 +214,7 @@ fn inline(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find(['[', '<', '`', '*']) {
         let (before, from) = rest.split_at(at);
-        let taken = match markup(before, beginning_bytes(from, MAX_MARKUP_BYTES)) {
+        let taken = match markup(before, beginning_bytes(from, MARKUP_BYTES)) {
             Some((kept, text, taken)) => {
                 plain.push_str(kept);
                 plain.push_str(&text);
@@ -229,9 +230,6 @@ fn inline(text: &str) -> String {
     plain.push_str(rest);
     plain
 }
-
-/// Maximum length in bytes of markup; a mark whose end is farther away is text.
-const MAX_MARKUP_BYTES: usize = 1_000;
 
 /// Parses the markup at the start of `from`. Returns the text before it that remains, the text of the markup, and the
 /// length of the markup.

@@ -6,6 +6,7 @@ mod text;
 
 use serde_json::{Map, Value};
 
+use callwright_common::limits::EXCERPT_CHARS;
 use callwright_scanner::{CompiledTool, type_names};
 use effective::effective;
 
@@ -18,9 +19,6 @@ const MAX_BRANCHES: usize = 4;
 /// Maximum number of items of an example array.
 const MAX_ITEMS: u64 = 16;
 
-/// Maximum length of a given value to repeat in an example. A longer one is replaced, because it only costs tokens.
-const MAX_GIVEN: usize = 300;
-
 /// Returns arguments for `tool` that its schema accepts: the matching ones of `given`, the other required parameters,
 /// and the parameters `wanted`, if the tool has them. `None` if no accepted arguments are found, so an example is never
 /// wrong.
@@ -31,7 +29,7 @@ pub(super) fn example(
 ) -> Option<Map<String, Value>> {
     let given: Map<String, Value> = given
         .iter()
-        .filter(|(name, value)| tool.has_parameter(name) && value.to_string().len() <= MAX_GIVEN)
+        .filter(|(name, value)| tool.has_parameter(name) && value.to_string().len() <= EXCERPT_CHARS)
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     // The given or requested parameters may themselves be invalid.
@@ -105,7 +103,7 @@ impl ExampleBuilder<'_> {
     fn hint(&self, keywords: &Map<String, Value>) -> Option<Value> {
         let listed = keywords.get("examples").and_then(Value::as_array).and_then(|examples| examples.first());
         let hint = keywords.get("example").or(listed).or_else(|| keywords.get("default"));
-        hint.filter(|hint| self.hints && !hint.is_null() && hint.to_string().len() <= MAX_GIVEN).cloned()
+        hint.filter(|hint| self.hints && !hint.is_null() && hint.to_string().len() <= EXCERPT_CHARS).cloned()
     }
 
     /// Creates an object with the members of `base`, the required members, and as many others as `minProperties`

@@ -2,14 +2,8 @@
 
 use serde_json::Value;
 
+use callwright_common::limits::{LISTED, WORD_CHARS};
 use callwright_common::schema::{LocalSchema, Views};
-
-/// Maximum number of listed values, and characters per value.
-const MAX_VALUES: usize = 12;
-const MAX_VALUE_CHARS: usize = 60;
-
-/// Maximum length of a quoted pattern, in bytes.
-const MAX_PATTERN_CHARS: usize = 80;
 
 /// Schemas of a value in a tool's arguments.
 pub(super) type Schemas<'a> = Views<'a, LocalSchema<'a>>;
@@ -40,7 +34,7 @@ pub(super) fn own_value(schemas: &Schemas<'_>, value: &Value) -> Option<String> 
 /// Formats a value as JSON; `None` if it is too long to quote.
 fn quoted_json(value: &Value) -> Option<String> {
     let text = value.to_string();
-    (text.chars().count() <= MAX_VALUE_CHARS).then(|| format!("`{text}`"))
+    (text.chars().count() <= WORD_CHARS).then(|| format!("`{text}`"))
 }
 
 /// Describes the schema's constraints on a value in words; `None` if there are none.
@@ -51,14 +45,14 @@ pub(super) fn constraints(schemas: &Schemas<'_>) -> Option<String> {
         parts.push(format!("of type {types}"));
     }
     if let Some(Value::Array(values)) = first("enum") {
-        let listed: Vec<String> = values.iter().filter_map(quoted_json).take(MAX_VALUES).collect();
+        let listed: Vec<String> = values.iter().filter_map(quoted_json).take(LISTED).collect();
         let rest = if listed.len() < values.len() { ", ..." } else { "" };
         if !listed.is_empty() {
             parts.push(format!("one of {}{rest}", listed.join(", ")));
         }
     }
     let format = first("format").and_then(Value::as_str);
-    if let Some(format) = format.filter(|format| format.len() <= MAX_VALUE_CHARS) {
+    if let Some(format) = format.filter(|format| format.len() <= WORD_CHARS) {
         parts.push(format!("in the format {format}"));
     }
     let bounds = [
@@ -76,7 +70,7 @@ pub(super) fn constraints(schemas: &Schemas<'_>) -> Option<String> {
         first(keyword).filter(|bound| bound.is_number()).map(|bound| format!("{words}{bound}"))
     }));
     let pattern = first("pattern").and_then(Value::as_str);
-    if let Some(pattern) = pattern.filter(|pattern| pattern.len() <= MAX_PATTERN_CHARS) {
+    if let Some(pattern) = pattern.filter(|pattern| pattern.len() <= WORD_CHARS) {
         parts.push(format!("matching `{pattern}`"));
     }
     (!parts.is_empty()).then(|| parts.join(", "))

@@ -4,13 +4,11 @@ use std::fmt::Write as _;
 
 use serde::Deserialize;
 
+use super::output::MAX_NOTES;
 use super::questions::{Feedback, PromptNote};
 use crate::experience::NO_EXPERIENCE;
 use callwright_common::json::raw;
 use serde_json::json;
-
-/// Maximum number of demonstrations (paper, appendix B: two or three).
-const MAX_DEMONSTRATIONS: usize = 8;
 
 /// Guide of a task: instructions, and demonstrations in place of the built-in ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,7 +83,7 @@ impl TaskGuide {
             return built_in.to_owned();
         }
         let mut text = String::new();
-        for (number, demonstration) in (1..).zip(self.demonstrations.iter().take(MAX_DEMONSTRATIONS)) {
+        for (number, demonstration) in (1..).zip(self.demonstrations.iter().take(MAX_NOTES)) {
             let separator = if number == 1 { "" } else { "\n\n" };
             let _ = writeln!(text, "{separator}Example {number}");
             write_one(demonstration, &mut text);

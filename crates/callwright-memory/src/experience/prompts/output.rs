@@ -10,8 +10,8 @@ use callwright_common::text::{beginning_bytes, one_line};
 use callwright_judge::repair::answers::{AnswerShape, after_reasoning, read_value};
 use callwright_prompt::MAX_BYTES;
 
-/// Maximum number of notes per output.
-const MAX_NOTES: usize = 8;
+/// Maximum number of notes per output, and of demonstrations in a prompt (paper, appendix B: two or three).
+pub(super) const MAX_NOTES: usize = 8;
 
 /// Commands of a model's output.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,14 +5,12 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use callwright_common::json::{Pointer, scalar_text};
+use callwright_common::limits::SEARCHED_DEPTH;
 use callwright_common::text::is_digits;
 use callwright_types::plan::Item;
 
 /// Maximum number of values considered per answer.
 const MAX_VALUES: usize = 10_000;
-
-/// Maximum depth of an answer that is searched.
-const MAX_DEPTH: usize = 12;
 
 /// Maximum JSON size of a list or object that is compared as a whole, in bytes.
 const MAX_WHOLE_BYTES: usize = 4_096;
@@ -76,7 +74,7 @@ struct AnswerWalker {
 
 impl AnswerWalker {
     fn visit(&mut self, value: &Value, pointer: &Pointer, index: Option<usize>, depth: usize) {
-        if self.remaining == 0 || depth > MAX_DEPTH {
+        if self.remaining == 0 || depth > SEARCHED_DEPTH {
             return;
         }
         self.remaining -= 1;

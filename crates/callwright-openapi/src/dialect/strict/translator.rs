@@ -1,5 +1,6 @@
 //! Translates a schema to its strict form, keyword by keyword.
 
+use callwright_common::limits::VISITED_SCHEMAS;
 use std::collections::HashSet;
 use std::slice;
 
@@ -23,9 +24,6 @@ const INEXPRESSIBLE: &str = "not if then else dependentRequired dependentSchemas
 /// Maximum nesting of schemas; the limits of the subset are far below.
 const MAX_LEVELS: usize = 64;
 
-/// Maximum number of schemas that one translation visits or merges. Bounds nested alternatives.
-const MAX_STEPS: usize = 20_000;
-
 /// Returns the strict form of `schema` and the losses that its descriptions cannot compensate.
 pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
     let nothing = Map::new();
@@ -35,7 +33,7 @@ pub(super) fn translate(schema: &Value) -> Result<(Value, Vec<Loss>), Loss> {
         pending: Vec::new(),
         referenced: HashSet::new(),
         losses: Losses::default(),
-        steps_left: MAX_STEPS,
+        steps_left: VISITED_SCHEMAS,
     };
     let mut written = translator.any(schema, &trail, 0)?;
     if written.get("type").is_none_or(|name| name != "object") {

@@ -13,11 +13,9 @@ use serde_json::{Value, json};
 use self::form::{is_accepted, speaks_for_itself};
 use crate::{ArgumentPath, CompiledTool, FaultCase, Transcript, quoted};
 use callwright_common::json::Pointer;
+use callwright_common::limits::EXAMINED_VALUES;
 use callwright_common::placeholder::{PlaceholderForm, form};
 use callwright_types::{Diagnosis, FaultCode};
-
-/// Maximum number of strings to check in one call.
-const MAX_LEAVES: usize = 2_000;
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, arguments: &Value) -> Vec<Diagnosis> {
     let mut search = PlaceholderSearch { case, tool, found: Vec::new(), leaves: 0 };
@@ -41,7 +39,7 @@ impl PlaceholderSearch<'_, '_> {
             Value::Array(items) => {
                 items.iter().enumerate().for_each(|(index, item)| self.visit(item, &ArgumentPath::Item(place, index)));
             }
-            Value::String(text) if self.leaves < MAX_LEAVES => {
+            Value::String(text) if self.leaves < EXAMINED_VALUES => {
                 self.leaves += 1;
                 if let Some(form) = form(text) {
                     self.judge(text, form, place);

@@ -1,6 +1,6 @@
 //! Earlier results: lookup of the earlier equal call, and classification of results by their text.
 
-use callwright_common::limits::TEXT_LENGTH;
+use callwright_common::limits::{LINE_CHARS, TEXT_LENGTH};
 use serde_json::Value;
 
 use crate::{PastCall, Round, is_same};
@@ -53,16 +53,13 @@ pub(super) fn requests_repeat(result: &str) -> bool {
     COME_BACK.iter().any(|word| beginning.contains(word)) || words.any(|word| STATUSES.contains(&word))
 }
 
-/// Maximum length in bytes of a note that replaces a removed result.
-const MAX_NOTE: usize = 200;
-
 /// Words of notes that agents write in place of old results to save context.
 const TAKEN_AWAY: [&str; 7] = ["cleared", "truncated", "omitted", "removed", "elided", "compacted", "pruned"];
 
 /// Whether the result is empty or was replaced with a note.
 pub(super) fn is_gone(result: &str) -> bool {
     let short = beginning(result);
-    result.trim().is_empty() || (result.len() <= MAX_NOTE && TAKEN_AWAY.iter().any(|word| short.contains(word)))
+    result.trim().is_empty() || (result.len() <= LINE_CHARS && TAKEN_AWAY.iter().any(|word| short.contains(word)))
 }
 
 /// Words of results that only acknowledge an action.
