@@ -20,6 +20,10 @@ use callwright_scanner::{CompiledTool, ToolSet};
 pub(super) use thread::name_at;
 use thread::{FrameRole, NextElement, Thread};
 
+/// Maximum number of steps for any text, some tenths of a second. Texts with unescaped quotes that fit the grammar in many
+/// ways are short; in a long one the first reading takes a few steps per byte.
+const MAX_STEPS: usize = 4 << 20;
+
 /// The tools whose names and parameters a text may use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct UnescapedGuard<'a> {
@@ -79,7 +83,7 @@ pub(super) struct Effort {
 
 impl Effort {
     pub(super) fn for_text(text: &str) -> Self {
-        Self { steps: fuel_for(text), nested: None }
+        Self { steps: fuel_for(text).min(MAX_STEPS), nested: None }
     }
 
     /// Whether a search had too few steps.
