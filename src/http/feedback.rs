@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::admin::MAX_BODY;
 use super::caller::Caller;
 use super::error::{self, Refusal};
 use super::json::{self, Answer, Json, Sent, SentBody};
@@ -18,9 +19,6 @@ use crate::pipeline::tenant;
 use callwright_common::limits::{NAME_LENGTH, TEXT_LENGTH};
 use callwright_store::{FeedbackResult, FeedbackRow, FeedbackVerdict, Store};
 use callwright_types::Scope;
-
-/// Maximum number of bytes of a verdict.
-const MAX_BODY: usize = 256 * 1024;
 
 /// Body of an application's verdict.
 #[derive(Debug, Deserialize)]

@@ -16,7 +16,7 @@ pub(super) mod upstreams;
 use super::error::{self, Refusal};
 use super::state::OperatorSide;
 
-/// Maximum number of bytes of a body: a representation takes the most, several times less than this.
+/// Maximum number of bytes of a body, also of a verdict: a representation takes the most, several times less than this.
 pub(super) const MAX_BODY: usize = 1 << 20;
 
 /// Checks that a policy exists.
