@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(text(json!({"enum": ["a", 1]})), "one of `\"a\"`, `1`");
         assert_eq!(text(json!({"type": "anything", "pattern": 1})), "");
         let many: Vec<usize> = (0..20).collect();
-        assert!(text(json!({"enum": many})).ends_with("`11`, ..."));
+        assert!(text(json!({"enum": many})).ends_with("`9`, ..."));
     }
 
     #[test]
