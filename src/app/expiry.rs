@@ -7,8 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::pipeline::Pipeline;
 use callwright_common::tasks::supervised;
-use callwright_store::SWEEP_ROWS;
-use callwright_store::Store;
+use callwright_store::{SWEEP_ROWS, Store};
 
 /// Pause after a sweep that removed few rows.
 const PAUSE: Duration = Duration::from_secs(30);

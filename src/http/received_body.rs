@@ -201,6 +201,7 @@ async fn collect(
         }
         if length > capacity {
             let grown = match declared {
+                // Most requests of agents fit into the first buffer.
                 Some(_) => capacity.saturating_mul(DECLARED_GROWTH).max(BUFFER_BYTES),
                 None => capacity.saturating_mul(2),
             };

@@ -17,6 +17,7 @@ pub(crate) struct AnswerMemory {
 }
 
 impl Default for AnswerMemory {
+    /// Grants the bytes that each answer may hold uncounted: most need no more, and are never refused.
     fn default() -> Self {
         Self { granted: BUFFER_BYTES, reservation: None }
     }

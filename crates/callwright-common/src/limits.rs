@@ -92,9 +92,6 @@ pub const EXAMINED_VALUES: usize = 2_000;
 /// Maximum number of schemas that one pass over a document or a tool visits; it bounds nested alternatives.
 pub const VISITED_SCHEMAS: usize = 20_000;
 
-/// Number of hexadecimal digits of a digest that identifies one file or model among thousands.
-pub const DIGEST_DIGITS: usize = 16;
-
 /// Maximum length in bytes of one tag or mark of a markup language; more is text that only looks like one.
 pub const MARKUP_BYTES: usize = 1_000;
 

@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use callwright_common::limits::{NAME_LENGTH, WORD_CHARS};
+use callwright_common::limits::NAME_LENGTH;
 use callwright_common::text::{beginning, is_digits};
 
 pub use callwright_types::tool_names::{
@@ -56,7 +56,7 @@ pub fn template_token(text: &str) -> Option<usize> {
         return BRACKET_TOKENS.iter().find(|token| text.starts_with(**token)).map(|token| token.len());
     }
     let inner = text.strip_prefix('<')?;
-    let end = inner.bytes().take(WORD_CHARS).position(|byte| byte == b'>')?;
+    let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b'>')?;
     let word = inner.get(..end)?;
     let plain = word.trim_matches(['/', '|', '｜']);
     let is_word = plain.chars().all(|letter| letter.is_alphanumeric() || "_-:.▁".contains(letter));
@@ -66,11 +66,14 @@ pub fn template_token(text: &str) -> Option<usize> {
 /// Returns the length in bytes of the control token in brackets (`[ARGS]`, `[TOOL_CALLS]`) at the start of `text`.
 pub fn bracket_token(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('[')?;
-    let end = inner.bytes().take(WORD_CHARS).position(|byte| byte == b']')?;
+    let end = inner.bytes().take(MAX_TOKEN).position(|byte| byte == b']')?;
     let word = inner.get(..end)?;
     let is_word = word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
     is_word.then_some(end + 2)
 }
+
+/// Maximum length of a token or tag in bytes.
+const MAX_TOKEN: usize = 64;
 
 /// A name prepared for many comparisons.
 #[derive(Debug, Clone)]

@@ -78,6 +78,7 @@ impl Store {
 
     /// Returns the part of the export that begins at `position`.
     pub async fn export(&self, position: ExportPosition) -> Result<ExportPart, StoreError> {
+        // A part is held in memory, bodies included.
         self.database()?.export(position, DEFAULT_PAGE).await
     }
 

@@ -112,6 +112,8 @@ impl Write for LogLine<'_> {
         let mut waiting = lock(&self.shared.waiting);
         let is_first = waiting.lines.is_empty();
         waiting.lines.extend_from_slice(line);
+        // The thread that logs beyond the bound writes all lines, so that a slow reader slows down logging instead of
+        // filling memory.
         let must_write = self.is_urgent || waiting.has_ended || waiting.lines.len() >= BUFFER_BYTES;
         drop(waiting);
         if must_write {

@@ -233,6 +233,7 @@ fn builder(timeouts: &Timeouts, workers: Workers) -> auto::Builder<Workers> {
     let mut builder = auto::Builder::new(workers);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER_BYTES);
     let mut http2 = builder.http2();
+    // Beyond it hyper takes no further part of a response.
     http2.timer(TokioTimer::new()).max_send_buf_size(BUFFER_BYTES);
     http2.keep_alive_interval(timeouts.ping).keep_alive_timeout(timeouts.ping_answer);
     builder

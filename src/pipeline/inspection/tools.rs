@@ -232,6 +232,7 @@ impl Inspection {
             .collect();
         let scores = RequestScores::default();
         let sources = producers.arguments(position).map(|argument: &str| {
+            // The first one is nearly always the right one (docs/benchmarks/plans.md).
             let candidates = producers.candidates(position, argument, &scores, EXAMPLES);
             let shown = candidates.into_iter().filter(|candidate| candidate.score > 0.0).filter_map(|candidate| {
                 let (toolset, operation) = operations.get(candidate.tool)?;

@@ -24,6 +24,7 @@ impl UnavailableLog {
         if logged.contains_key(&key) {
             return false;
         }
+        // A reason may hold the answer of a token endpoint. All are forgotten at the bound, and logged again.
         if logged.len() >= REMEMBERED {
             logged.clear();
         }

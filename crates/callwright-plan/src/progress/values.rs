@@ -3,12 +3,17 @@
 use serde_json::Value;
 
 use callwright_common::json::scalar_text;
-use callwright_common::limits::SEARCHED_DEPTH;
 use callwright_common::text::{is_digits, letters, spaced_words};
 use callwright_types::plan::{Item, Reference};
 
 /// Maximum number of items of one answer that are considered.
 const MAX_ITEMS: usize = 1_000;
+
+/// Maximum depth of the search for a field at an undocumented location.
+const SEARCHED_DEPTH: usize = 8;
+
+/// Maximum depth of the search of an item for values of the texts.
+const ITEM_DEPTH: usize = 4;
 
 /// Result of a lookup in an answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,7 +159,7 @@ fn is_same_name(one: &str, other: &str) -> bool {
 /// ambiguous.
 pub fn choose_by_words<'a>(items: impl IntoIterator<Item = &'a Value>, texts: &[&str]) -> Option<usize> {
     let text = spaced_words(&texts.join(" "));
-    let named: Vec<usize> = items.into_iter().map(|item| named(item, &text, SEARCHED_DEPTH)).collect();
+    let named: Vec<usize> = items.into_iter().map(|item| named(item, &text, ITEM_DEPTH)).collect();
     let most = *named.iter().max()?;
     let mut best = named.iter().enumerate().filter(|(_, count)| **count == most);
     match (best.next(), best.next()) {

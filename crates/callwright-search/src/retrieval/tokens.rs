@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hasher};
 
-use callwright_common::limits::WORD_CHARS;
 use callwright_common::text::{nfkc, parts};
+
+/// Maximum length of a term in characters; longer ones are encoded data or keys, which are not searched for.
+const MAX_TERM_CHARS: usize = 64;
 
 /// Returns the terms of a text, in order.
 ///
@@ -71,7 +73,7 @@ pub fn is_stop_word(word: &str) -> bool {
 
 fn push_word(word: &mut String, terms: &mut Vec<String>) {
     let taken = std::mem::take(word);
-    if taken.is_empty() || taken.chars().count() > WORD_CHARS {
+    if taken.is_empty() || taken.chars().count() > MAX_TERM_CHARS {
         return;
     }
     if is_number(&taken) {
@@ -170,7 +172,7 @@ mod tests {
 
     #[test]
     fn over_long_words_are_left_out() {
-        assert!(tokens(&"x".repeat(WORD_CHARS + 1)).is_empty());
+        assert!(tokens(&"x".repeat(MAX_TERM_CHARS + 1)).is_empty());
     }
 
     proptest! {

@@ -163,6 +163,7 @@ impl RecentLists {
         }
         scanner.skip()?;
         let list = scanner.between(start, scanner.position());
+        // All lists of a thread take at most 256 KiB.
         if list.starts_with('[') && (MIN_BYTES..=BUFFER_BYTES).contains(&list.len()) {
             self.0.truncate(MAX_LISTS - 1);
             self.0.push_front(list.into());

@@ -6,9 +6,12 @@ use sha2::{Digest, Sha256};
 
 use super::stored::{PatternSource, StoredClassifier, StoredPattern};
 use callwright_common::digest::{add_part, hex};
-use callwright_common::limits::DIGEST_DIGITS;
 use callwright_search::retrieval::ClassifierWeights;
 use callwright_types::representation::Pattern;
+
+/// Number of hexadecimal digits of a pattern's digest: collisions of accidental edits are unlikely, and the text stays
+/// short.
+const DIGEST_DIGITS: usize = 16;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,7 +9,9 @@ use sha2::{Digest, Sha256};
 
 use super::super::BuildError;
 use callwright_common::digest::{add_part, hex};
-use callwright_common::limits::DIGEST_DIGITS;
+
+/// Number of hexadecimal digits of the hash that distinguishes models of the same name.
+const HASH_DIGITS: usize = 16;
 
 /// File of the model with its weights.
 const MODEL: &str = "model.onnx";
@@ -61,7 +63,7 @@ impl ModelFiles {
         }
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let hash = hex(&hash.finalize());
-        let hash = hash.get(..DIGEST_DIGITS).unwrap_or(&hash);
+        let hash = hash.get(..HASH_DIGITS).unwrap_or(&hash);
         let vocabulary = config.get("vocab_size").and_then(Value::as_u64).unwrap_or_default();
         Ok(Self { model, id: format!("{name}@{hash}"), vocabulary, mixes_batches })
     }

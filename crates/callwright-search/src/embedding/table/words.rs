@@ -4,7 +4,6 @@
 //! like punctuation. A general-purpose tokenizer tracks the origin of each token, which takes more time than is
 //! available here (see docs/benchmarks/retrieval.md).
 
-use callwright_common::limits::WORD_CHARS;
 use std::collections::HashMap;
 
 use unicode_normalization::UnicodeNormalization;
@@ -12,6 +11,9 @@ use unicode_normalization::char::is_combining_mark;
 
 /// Prefix of continuation pieces in the vocabulary.
 const CONTINUATION: &str = "##";
+
+/// Maximum number of characters of a word that is tokenised; longer ones are data. As in BERT.
+const LONGEST_WORD: usize = 100;
 
 /// Ids of the word pieces.
 #[derive(Debug)]
@@ -56,7 +58,7 @@ impl PieceVocabulary {
 
     /// Emits the pieces of a word by longest match, or none if a part of the word does not match. Clears the word.
     fn word(&self, word: &mut String, pieces: &mut Vec<u32>, found: &mut impl FnMut(u32)) {
-        let mut rest = if word.chars().nth(WORD_CHARS).is_none() { word.as_str() } else { "" };
+        let mut rest = if word.chars().nth(LONGEST_WORD).is_none() { word.as_str() } else { "" };
         let mut table = &self.starts;
         pieces.clear();
         while !rest.is_empty() {
@@ -110,7 +112,7 @@ mod tests {
     #[test]
     fn a_word_with_an_unknown_rest_has_no_token() {
         assert_eq!(tokens("unx a"), ["a"]);
-        assert_eq!(tokens(&format!("a{}", "b".repeat(WORD_CHARS))), Vec::<&str>::new());
+        assert_eq!(tokens(&format!("a{}", "b".repeat(LONGEST_WORD))), Vec::<&str>::new());
     }
 
     #[test]

@@ -7,8 +7,7 @@ use crate::representation::learner::board::ScoreBoard;
 use crate::representation::learner::classifier::{HeldOutScores, LearnedClassifier, TrainingSet, choose, train};
 use crate::representation::learner::{LearnError, similarities::SampleQueries};
 use callwright_search::embedding::Vector;
-use callwright_search::retrieval::UNKNOWN_MARGIN;
-use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClassifier};
+use callwright_search::retrieval::{ClassifierModel, ClassifierWeights, ToolClassifier, UNKNOWN_MARGIN};
 
 /// Number of parts of the confirming samples, or of the requests without a tool if there is no cross-validation. Each is
 /// scored by a classifier trained without it.
