@@ -5,6 +5,7 @@
 //! is not parsed.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::literal::{Literal, LiteralReader};
 use super::tag::{self, TagKind};
@@ -320,7 +321,7 @@ pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
     }
     let (start, rest) = (reader.at(), reader.rest());
     let mut at = 0;
-    let mut opened: Vec<TagKind> = Vec::new();
+    let mut opened = OpenTags::default();
     // Positions outside of all elements, from which a search would find the same.
     let mut outside = Vec::new();
     let (mut since, mut end) = (0, rest.len());
@@ -331,9 +332,7 @@ pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
         if let Some(end) = tag::end(here) {
             let is_pair = end.name.ends_with("arg_key") || end.name.ends_with("arg_value");
             let is_of_call = tag::is_of_call(end.kind) || end.kind == Some(TagKind::Parameter);
-            let opener = opened.iter().rposition(|kind| end.kind == Some(*kind));
-            if let Some(opener) = opener {
-                opened.truncate(opener);
+            if end.kind.is_some_and(|kind| opened.close(kind)) {
                 since = at + 1;
             } else if !is_quoted && (is_pair || is_of_call) {
                 reader.burn(at);
@@ -349,17 +348,45 @@ pub(super) fn leaves_end_tags(reader: &mut LiteralReader<'_>) -> bool {
                 end = at + 1;
                 break;
             }
-            if opened.is_empty() {
+            if opened.kinds.is_empty() {
                 outside.push(start + since..start + at + 1);
             }
-            opened.extend(tag.kind);
+            tag.kind.into_iter().for_each(|kind| opened.open(kind));
         }
         at += 1;
     }
     reader.burn(at);
-    if opened.is_empty() {
+    if opened.kinds.is_empty() {
         outside.push(start + since..start + end);
     }
     reader.set_matched_tags(outside);
     false
+}
+
+/// Elements without an end tag so far. The numbers of each kind spare the search for one that is not open.
+#[derive(Default)]
+struct OpenTags {
+    kinds: Vec<TagKind>,
+    counts: HashMap<TagKind, usize>,
+}
+
+impl OpenTags {
+    fn open(&mut self, kind: TagKind) {
+        self.kinds.push(kind);
+        *self.counts.entry(kind).or_default() += 1;
+    }
+
+    /// Closes the last element of this kind and all in it. Returns whether one was open.
+    fn close(&mut self, kind: TagKind) -> bool {
+        if self.counts.get(&kind).is_none_or(|count| *count == 0) {
+            return false;
+        }
+        while let Some(last) = self.kinds.pop() {
+            self.counts.entry(last).and_modify(|count| *count -= 1);
+            if last == kind {
+                break;
+            }
+        }
+        true
+    }
 }

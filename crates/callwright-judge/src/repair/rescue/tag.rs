@@ -11,7 +11,7 @@ pub(super) const MAX_TAG: usize = 512;
 const MAX_HEAD: usize = 96;
 
 /// Role of an element, determined by its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum TagKind {
     /// Contains calls: `tool_call`, `tool_calls`, `function_call`, and any name that ends with such a word.
     Wrapper,
