@@ -1,7 +1,7 @@
 //! Judgement of one message of a file, as a server judges it.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 use std::sync::Arc;
 
 use super::tool_sets::{OfferedToolSet, OfferedToolSets, ToolSetKey};
@@ -11,8 +11,8 @@ use callwright_judge::repair::{JudgedMessage, Spoken, TextAnswer, is_call_of_fun
 use callwright_judge::scanner::{self, BudgetLimits, Context, Conversation, JudgementBudget, Relevance, Transcript};
 use callwright_policy::Policy;
 use callwright_search::retrieval::TextVectors;
-use callwright_types::rules::{Action, Evidence};
-use callwright_types::{FaultCode, Message, RequestPart, Similarity};
+use callwright_types::rules::Evidence;
+use callwright_types::{Message, RequestPart, Similarity};
 use callwright_wire::{AssistantMessage, RecordedAnswer, ToolChoice};
 
 /// Policy and compiled tools. Shared by the threads.
@@ -112,24 +112,21 @@ impl<'a> Judge<'a> {
         // Without the conversation, its mentions are unknown.
         let request = request.filter(|request| request.has_conversation());
         let conversation = request.map(|request| RecordedConversation { request, transcript: OnceCell::new() });
-        let relevance = request.and_then(|request| self.relevance(request, offered));
+        let relevance = LazyCell::new(|| self.relevance(request?, offered));
         // No time limit: results must not depend on the clock.
         let limits = BudgetLimits { time: None, ..scanner::Settings::default().budget() };
         let budget = JudgementBudget::start(limits);
         judge(&Context {
             budget: Some(&budget),
             conversation: conversation.as_ref().map(|conversation| conversation as &dyn Conversation),
-            relevance: relevance.as_ref(),
+            relevance: Some(&relevance),
             similarity: self.vectors.as_ref().map(|vectors| vectors as &dyn Similarity),
             ..Context::default()
         })
     }
 
-    /// Returns the relevance of each tool to the last user message; `None` if policy has that check off.
+    /// Returns the relevance of each tool to the last user message; `None` if there is none.
     fn relevance(&self, request: &RecordedAnswer<'_>, offered: &OfferedToolSet) -> Option<Relevance> {
-        if self.policy.scan.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
-            return None;
-        }
         let messages = request.messages();
         let last = messages.iter().rev().find(|message| message.role == "user")?;
         last.text.as_deref().map(|text| offered.relevance(text, self.vectors.as_ref()))

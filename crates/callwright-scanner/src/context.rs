@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{CompiledTool, Conversation, JudgementBudget, Relevance, ToolSet};
+use super::{CompiledTool, Conversation, JudgementBudget, RelevanceSource, ToolSet};
 use callwright_common::json::Pointer;
 use callwright_types::Similarity;
 
@@ -21,8 +21,8 @@ pub trait Reactions: fmt::Debug {
 pub struct Context<'a> {
     /// Earlier messages and calls (E4.3, E5).
     pub conversation: Option<&'a dyn Conversation>,
-    /// Relevance of each tool for the request (E2.1).
-    pub relevance: Option<&'a Relevance>,
+    /// Relevance of each tool for the request (E2, E2.1). Queried only for an unknown tool, or if E2.1 is on.
+    pub relevance: Option<&'a dyn RelevanceSource>,
     /// Expected sources of argument values (E4.4).
     pub expectations: Option<&'a Expectations>,
     /// Semantic similarity of names (E2.3, E3.3). Queried only for unknown names without a close spelling.

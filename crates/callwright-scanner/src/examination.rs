@@ -96,6 +96,12 @@ impl<'a> UnknownMember<'a> {
         known.map(String::as_str).filter(|name| !self.given.contains(*name))
     }
 
+    /// Returns the required names that the object does not have, in schema order.
+    pub fn missing(&self) -> impl Iterator<Item = &'a str> {
+        let required = self.node.into_iter().flat_map(|node| &node.required);
+        required.map(String::as_str).filter(|name| !self.given.contains(*name))
+    }
+
     /// Returns up to `limit` unset names with a similarity of at least `floor`, best first.
     pub fn nearest(&self, limit: usize, floor: f64) -> Vec<(&'a str, f64)> {
         let Some(node) = self.node else { return Vec::new() };

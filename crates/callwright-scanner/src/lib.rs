@@ -39,7 +39,7 @@ pub use context::{Context, Expectation, Expectations, Reactions};
 pub use examination::{Examination, MAX_EXACT, UnknownMember};
 pub use faults::case::{CallFreeAnswer, FaultCase};
 pub use place::ArgumentPath;
-pub use relevance::{FoundTool, Relevance};
+pub use relevance::{FoundTool, Relevance, RelevanceSource};
 pub use same_value::{is_same, is_same_reading};
 pub use schema::{CompiledSchema, MAX_LISTED, Openness, SchemaRule, ShapeNode, Violation, quoted, type_names, type_of};
 pub use schema::{Parameter, Validators};

@@ -1,8 +1,28 @@
 //! Relevance of each offered tool for a request, from a search over the tools' texts.
 
+use std::cell::LazyCell;
 use std::collections::HashMap;
+use std::fmt;
 
 use callwright_types::rules::RelevanceRules;
+
+/// Relevance of the offered tools for a request, computed when a check first needs it.
+pub trait RelevanceSource: fmt::Debug {
+    /// Returns the relevance; `None` if there is no request to compare with.
+    fn relevance(&self) -> Option<&Relevance>;
+}
+
+impl RelevanceSource for Relevance {
+    fn relevance(&self) -> Option<&Relevance> {
+        Some(self)
+    }
+}
+
+impl<F: FnOnce() -> Option<Relevance>> RelevanceSource for LazyCell<Option<Relevance>, F> {
+    fn relevance(&self) -> Option<&Relevance> {
+        self.as_ref()
+    }
+}
 
 /// Relevance scores of the offered tools for one request.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -60,6 +80,14 @@ impl Relevance {
         let of_called = self.scores.get(called).copied().unwrap_or_default();
         (is_evident && best != called && of_called <= rules.share * score).then_some(best)
     }
+
+    /// Returns the tools that have anything in common with the request, best first.
+    pub fn ranked(&self) -> Vec<&str> {
+        let mut ranked: Vec<(&str, f64)> = self.scores.iter().map(|(name, score)| (name.as_str(), *score)).collect();
+        ranked.retain(|(_, score)| *score > 0.0);
+        ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then_with(|| one.0.cmp(other.0)));
+        ranked.into_iter().map(|(name, _)| name).collect()
+    }
 }
 
 #[cfg(test)]
@@ -88,6 +116,12 @@ mod tests {
     fn nothing_is_better_where_nothing_is_close() {
         assert_eq!(better(&[found("ping", 0.0, false), found("get_weather", 0.4, false)], "ping"), None);
         assert_eq!(better(&[], "ping"), None);
+    }
+
+    #[test]
+    fn tools_with_nothing_in_common_are_not_ranked() {
+        let tools = [found("ping", -0.2, false), found("search", 0.4, false), found("get_weather", 0.7, false)];
+        assert_eq!(Relevance::by_meaning(tools).ranked(), ["get_weather", "search"]);
     }
 
     #[test]

@@ -101,7 +101,11 @@ mod tests {
         let context = Context::default();
         for (arguments, codes) in [
             // A required parameter is missing.
-            (r#"{"description":"Lists files"}"#, vec![ParameterUnknown, ParameterMissing]),
+            (
+                r#"{"description":"Lists files","reason":"to see"}"#,
+                vec![ParameterUnknown, ParameterUnknown, ParameterMissing],
+            ),
+            (r#"{"description":"Lists files"}"#, vec![ParameterSemantic]),
             // Typing errors.
             (r#"{"command":"ls","timeuot":5}"#, vec![ParameterSemantic]),
             (r#"{"command":"ls","work_dirr":"/"}"#, vec![ParameterSemantic]),

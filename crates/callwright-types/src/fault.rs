@@ -202,8 +202,7 @@ impl Diagnosis {
     }
 
     /// Returns the reason why no call could be parsed from an answer (E1). `None` for any other fault, and for
-    /// arguments that
-    /// are not an object.
+    /// arguments that are not an object.
     pub fn reason(&self) -> Option<&str> {
         let reason = self.facts.get("reason")?.as_str()?;
         (self.code == FaultCode::NoCall).then_some(reason)
@@ -213,6 +212,12 @@ impl Diagnosis {
     /// `unfinished`).
     pub fn is_unsure(&self) -> bool {
         self.reason().is_some_and(|reason| UNSURE.contains(&reason))
+    }
+
+    /// Whether the suggested parameter is only the one that is left (E3.3): its name is not like the given one.
+    pub fn is_by_elimination(&self) -> bool {
+        self.code == FaultCode::ParameterSemantic
+            && self.facts.get("parameter").is_some_and(|parameter| !parameter.is_null())
     }
 }
 

@@ -8,8 +8,7 @@ use callwright_judge::scanner::{FoundTool, Relevance, ToolSet, Validators};
 use callwright_plan::when::may_require_key;
 use callwright_search::retrieval::{Bm25, ToolQuery};
 use callwright_telemetry::Metrics;
-use callwright_types::rules::{Action, ScanRules};
-use callwright_types::{FaultCode, SchemaDialect, Tool};
+use callwright_types::{SchemaDialect, Tool};
 use callwright_wire::{ModelRequest, SentTool, ToolsElsewhere, WrittenTool};
 
 use super::candidates::Candidates;
@@ -108,16 +107,8 @@ impl Offer {
         Relevance::by_words(named, coverage)
     }
 
-    /// Returns the relevance of each tool to the last user message of a request; `None` if policy does not need it.
-    pub(crate) fn relevance_to(
-        &self,
-        request: &ModelRequest,
-        toolset_index: &ToolsetIndex,
-        rules: &ScanRules,
-    ) -> Option<Relevance> {
-        if rules.faults.of(FaultCode::ToolNotRelevant) == Action::Off {
-            return None;
-        }
+    /// Returns the relevance of each tool to the last user message of a request; `None` if there is none.
+    pub(crate) fn relevance_to(&self, request: &ModelRequest, toolset_index: &ToolsetIndex) -> Option<Relevance> {
         let messages = request.messages();
         let last = messages.iter().rev().find(|message| message.role == "user")?;
         Some(self.relevance(last.text.as_deref()?, toolset_index))

@@ -116,6 +116,10 @@ fn right_arguments(call: &Call, diagnoses: &[Diagnosis]) -> (Map<String, serde_j
         let value = given.shift_remove(name);
         let suggestion = diagnosis.suggestion.as_deref().filter(|_| tokens.len() == 1);
         match (diagnosis.code, suggestion, value) {
+            // By elimination: the value may also be another one.
+            (FaultCode::ParameterSemantic, Some(meant), _) if diagnosis.is_by_elimination() => {
+                wanted.push(meant.to_owned());
+            }
             (FaultCode::ParameterLiteral | FaultCode::ParameterSemantic, Some(meant), Some(value)) => {
                 given.insert(meant.to_owned(), value);
             }
@@ -208,11 +212,20 @@ mod tests {
             ("GetWeather", "{}", "It is written `get_weather`"),
             ("makenote", "{}", "any of `make_note`, `makeNote`"),
             ("get_wether", "{}", "The closest is `get_weather` (\"Weather forecast for a city.\")"),
-            ("transfer_money", "{}", "These are offered: `make_note`, `makeNote`, `orders.cancel`"),
+            (
+                "transfer_money",
+                "{}",
+                "offered, the most likely first: `make_note`, `makeNote`, `orders.cancel`. Call one",
+            ),
             ("get_weather", r#"{"city":"x","order_id":1}"#, "It is one of `orders.cancel`"),
             ("get_weather", r#"{"City":"x"}"#, "It is written `city`"),
             ("get_weather", r#"{"city":"x","City":"y"}"#, "`city` is given already"),
             ("get_weather", "{}", "It takes string (\"Name of the city.\"). Take its value from"),
+            (
+                "get_weather",
+                r#"{"spot":"x"}"#,
+                "The only required parameter that is missing is `city`: give the value there",
+            ),
             ("get_weather", r#"{"city":"x","zzz":1}"#, "Not given yet: `num_days`, `unit`"),
             ("get_weather", r#"{"city":"x","unit":5}"#, "must be string. Allowed: `\"celsius\"`, `\"fahrenheit\"`."),
             (

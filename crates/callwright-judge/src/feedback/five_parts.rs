@@ -23,7 +23,10 @@ const PARTS: [(FaultCode, [&str; 3]); 16] = [
         FaultCode::ToolNameSemantic,
         ["E2.3 in the tool's name: `", "no other spelling of an offered name", "The closest is `"],
     ),
-    (FaultCode::ToolUnknown, ["E2 in the tool's name: `", "and none is close", "offered: `|answer without one"]),
+    (
+        FaultCode::ToolUnknown,
+        ["E2 in the tool's name: `", "and none is close", "offered: `|likely first: `|answer without one"],
+    ),
     (
         FaultCode::ParameterOfOtherTool,
         ["E3.1 at `/guest`: `book_room` has no parameter", "no other spelling", "It is one of `Book.Room`: omit it"],
@@ -35,9 +38,9 @@ const PARTS: [(FaultCode, [&str; 3]); 16] = [
     (
         FaultCode::ParameterSemantic,
         [
-            "E3.3 at `/roomm`: `book_room` has no parameter",
+            "E3.3 at `/roomm`: `book_room` has no parameter|E3.3 at `/place`: `book_room` has no parameter",
             "no other spelling",
-            "The closest that is not given yet is `room`",
+            "The closest that is not given yet is `room`|The only required parameter that is missing is `room`",
         ],
     ),
     (

@@ -86,7 +86,7 @@ fn tool_set() -> ToolSet {
 }
 
 /// Calls with every fault that a scan reports, in every variant that a template distinguishes.
-const FAULTY: [(&str, &str); 13] = [
+const FAULTY: [(&str, &str); 14] = [
     ("book_room", ""),
     ("book_room", "{room: 7}"),
     ("bookRoom", "{}"),
@@ -97,6 +97,7 @@ const FAULTY: [(&str, &str); 13] = [
     ("book_room", r#"{"Room":7}"#),
     ("book_room", r#"{"room":7,"ROOM":8}"#),
     ("book_room", r#"{"roomm":7}"#),
+    ("book_room", r#"{"place":7}"#),
     ("book_room", r#"{"room":7,"zzz":1}"#),
     ("book_room", r#"{"room":"seven","size":1}"#),
     ("book_room", r#"{"room":0,"size":"smal"}"#),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::names::NameList;
-use crate::{CompiledTool, Context, Relevance, ToolSet, quoted};
+use crate::{CompiledTool, Context, Relevance, RelevanceSource, ToolSet, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::limits::LISTED;
 use callwright_types::rules::ScanRules;
@@ -101,6 +101,14 @@ impl<'a> FaultCase<'a> {
         self.nearest.get_or_init(|| self.tool_set.nearest(&self.call.name, LISTED))
     }
 
+    /// Returns up to `limit` offered tools that fit the request best, best first, without `known` ones.
+    pub(super) fn most_relevant(&self, known: &[&str], limit: usize) -> Vec<&'a str> {
+        let relevance = self.context.relevance.and_then(RelevanceSource::relevance);
+        let ranked = relevance.map(Relevance::ranked).unwrap_or_default().into_iter();
+        let offered = ranked.filter(|name| !known.contains(name)).filter_map(|name| self.tool_set.get(name));
+        offered.take(limit).map(|tool| tool.name()).collect()
+    }
+
     /// Creates a diagnosis; `facts` are the variables of the fault's feedback template.
     pub(super) fn diagnosis(&self, code: FaultCode, path: Pointer, message: String, facts: Value) -> Diagnosis {
         Diagnosis { path, ..Diagnosis::new(code, self.index, message, facts) }
@@ -115,6 +123,9 @@ pub(super) fn whereabouts(tool: &CompiledTool, object: &Pointer) -> String {
         format!("`{}` at `{}`", quoted(tool.name()), quoted(object.as_str()))
     }
 }
+
+/// Number of tools that are named to a model that called a wrong one. More would only repeat the list that it has.
+pub(super) const MAX_FITTING: usize = 3;
 
 /// Minimum lead in semantic similarity of the best candidate over the second. Opposites (`start`, `end`) and siblings
 /// (`get_user`, `list_users`) are nearly as similar to a name as its intended meaning (docs/benchmarks/judging.md,

@@ -2,19 +2,31 @@
 //!
 //! Closeness is defined as in E2.3. A purely semantic match also requires that the candidate's schema accepts the
 //! value, at most after a change of notation: `{"properties": {...}}` does not match a string `property_type`.
+//!
+//! Where no name is close, the parameter is suggested by elimination: it is the only required one that is missing, and
+//! with this name the call has no fault.
 
 use serde_json::{Value, json};
 
 use super::case::{clearly_closest, whereabouts};
 use crate::{CompiledTool, FaultCase, UnknownMember, quoted, type_names};
+use callwright_types::rules::UnknownParameters;
 use callwright_types::{Diagnosis, FaultCode};
 
 pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'_>) -> Option<Diagnosis> {
-    let candidate = closest(case, tool, member)?;
+    let closest = closest(case, tool, member);
+    let candidate = closest.or_else(|| only_missing(case, tool, member))?;
     let name = quoted(&member.name);
     let place = whereabouts(tool, &member.object);
-    let message = format!("{place} has no parameter `{name}`; the closest is `{candidate}`");
-    let facts = json!({ "name": name, "object": member.object.as_str(), "candidate": candidate });
+    let how = if closest.is_some() { "the closest is" } else { "the only required one that is missing is" };
+    let message = format!("{place} has no parameter `{name}`; {how} `{candidate}`");
+    let parameter = match closest {
+        Some(_) => None,
+        None => tool.describe_argument(&member.object.child(candidate)),
+    };
+    // The description of a parameter that is suggested by elimination.
+    let facts =
+        json!({ "name": name, "object": member.object.as_str(), "candidate": candidate, "parameter": parameter });
     let diagnosis = case.diagnosis(FaultCode::ParameterSemantic, member.path(), message, facts);
     Some(Diagnosis { suggestion: Some(candidate.to_owned()), ..diagnosis })
 }
@@ -30,6 +42,18 @@ fn closest<'a>(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember
     clearly_closest(case, &member.name, &nearest, member.unset(), |candidate| {
         value.is_none_or(|value| may_take(tool, member, candidate, value))
     })
+}
+
+/// Returns the only required parameter that is missing beside the member, if the call is right with this name.
+fn only_missing<'a>(case: &FaultCase<'_>, tool: &CompiledTool, member: &UnknownMember<'a>) -> Option<&'a str> {
+    let value = value_of(case, member).filter(|value| !value.is_null())?;
+    let mut missing = member.missing();
+    let (only, None) = (missing.next()?, missing.next()) else { return None };
+    let mut renamed = case.arguments?.clone();
+    let object = renamed.pointer_mut(member.object.as_str())?.as_object_mut()?;
+    object.shift_remove(&member.name);
+    object.insert(only.to_owned(), value.clone());
+    tool.examine(&renamed, UnknownParameters::Refuse).is_clean().then_some(only)
 }
 
 /// Returns the unset parameter that is clearly the closest to the member with this diagnosis, if it takes the member's
@@ -108,6 +132,25 @@ mod tests {
         assert_eq!(suggested(r#"{"party":{"x":4}}"#).as_deref(), Some("options"));
         assert_eq!(suggested(r#"{"party":"four"}"#), None);
         assert_eq!(suggested(r#"{"party":null}"#), None, "both may take it, and both are as close");
+    }
+
+    #[test]
+    fn the_only_missing_parameter_is_suggested_if_it_fits() {
+        const TRANSFER: &str = r#"[{"name":"transfer","parameters":{"type":"object","required":["amount","to"],"properties":{
+            "amount":{"type":"number"},"to":{"type":"string"},"note":{"type":"string"}}}}]"#;
+        for (arguments, parameter) in [
+            (r#"{"amount":5,"beneficiary":"Ada"}"#, Some("to")),
+            (r#"{"to":"Ada","sum":5}"#, Some("amount")),
+            (r#"{"amount":5,"beneficiary":7}"#, None),
+            (r#"{"amount":5,"beneficiary":"Ada","bank":"x"}"#, None),
+            (r#"{"beneficiary":"Ada"}"#, None),
+            (r#"{"amount":"five","beneficiary":"Ada"}"#, None),
+            (r#"{"amount":5,"beneficiary":null}"#, None),
+        ] {
+            let found = faults(TRANSFER, "transfer", arguments);
+            assert_eq!(found[0].suggestion.as_deref(), parameter, "{arguments}");
+            assert!(parameter.is_none() || found.len() == 1, "{found:?}");
+        }
     }
 
     #[test]

@@ -29,8 +29,7 @@ fn open_objects<'a>(tool: &CompiledTool, member: &UnknownMember<'a>) -> Vec<&'a 
     if !member.object.is_root() {
         return Vec::new();
     }
-    let missing = member.unset().filter(|name| tool.required().iter().any(|required| required == name));
-    let free = missing.filter(|name| {
+    let free = member.missing().filter(|name| {
         let path = Pointer::root().child(name);
         tool.keyword_at(&path, "type").is_some_and(|types| types == "object")
             && tool.keyword_at(&path, "properties").is_none()

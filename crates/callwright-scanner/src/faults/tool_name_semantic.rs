@@ -63,7 +63,7 @@ mod tests {
         let context = Context { similarity: Some(&meanings), ..Context::default() };
         let scan = scan_in(&call(name, arguments), 0, &tool_set(TOOLS), &ScanRules::default(), &context);
         let first = scan.result.err()?.remove(0);
-        let listed = first.facts.get("nearest").and_then(|nearest| nearest.get(0)?.as_str().map(str::to_owned));
+        let listed = first.facts.get("fitting").and_then(|fitting| fitting.get(0)?.as_str().map(str::to_owned));
         first.suggestion.or_else(|| Some(format!("first of the list: {}", listed?)))
     }
 

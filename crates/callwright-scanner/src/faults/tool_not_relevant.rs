@@ -10,6 +10,7 @@
 
 use serde_json::{Value, json};
 
+use super::case::MAX_FITTING;
 use crate::{CompiledTool, FaultCase, quoted};
 use callwright_common::json::Pointer;
 use callwright_common::limits::LINE_CHARS;
@@ -22,7 +23,8 @@ pub(super) fn check(case: &FaultCase<'_>, tool: &CompiledTool, _: &Value) -> Vec
 
 /// Returns the tool that clearly serves the request better, unless it was called already.
 fn better<'a>(case: &FaultCase<'a>, tool: &CompiledTool) -> Option<&'a CompiledTool> {
-    let best = case.context.relevance?.better_than(tool.name(), &case.rules.relevance)?;
+    let relevance = case.context.relevance?.relevance()?;
+    let best = relevance.better_than(tool.name(), &case.rules.relevance)?;
     let rounds = case.context.conversation.map(|conversation| conversation.transcript().rounds());
     let was_called = rounds.into_iter().flatten().flatten().any(|call| call.name == best);
     if was_called { None } else { case.tool_set.get(best).map(AsRef::as_ref) }
@@ -30,10 +32,11 @@ fn better<'a>(case: &FaultCase<'a>, tool: &CompiledTool) -> Option<&'a CompiledT
 
 fn diagnose(case: &FaultCase<'_>, tool: &CompiledTool, better: &CompiledTool) -> Diagnosis {
     let candidate = better.name();
+    let others = case.most_relevant(&[tool.name(), candidate], MAX_FITTING - 1);
     let message = format!("`{}` is offered, but `{candidate}` fits the request better", quoted(tool.name()));
     let facts = json!({
         "name": quoted(tool.name()), "does": excerpt(&tool.tool.description, LINE_CHARS),
-        "candidate": candidate, "description": excerpt(&better.tool.description, LINE_CHARS),
+        "candidate": candidate, "description": excerpt(&better.tool.description, LINE_CHARS), "others": others,
     });
     let diagnosis = case.diagnosis(FaultCode::ToolNotRelevant, Pointer::root(), message, facts);
     Diagnosis { suggestion: Some(candidate.to_owned()), ..diagnosis }

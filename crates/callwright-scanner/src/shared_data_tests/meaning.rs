@@ -12,10 +12,9 @@ use callwright_test_macros::requires;
 use callwright_types::Similarity;
 use callwright_types::rules::ScanRules;
 
-/// Minimum precision and recall of the default threshold.
-const LEAST_PRECISION: f64 = 0.92;
-const LEAST_RECALL_OF_TOOLS: f64 = 0.5;
-const LEAST_RECALL_OF_PARAMETERS: f64 = 0.2;
+/// Minimum precision and recall of the default threshold. A tool is not suggested, it only comes first in a list.
+const LEAST_OF_TOOLS: (f64, f64) = (0.85, 0.8);
+const LEAST_OF_PARAMETERS: (f64, f64) = (0.96, 0.4);
 
 /// Leads of the best candidate over the second to measure; [`crate::scanner`] requires the last one.
 const LEADS: [f64; 2] = [0.0, 0.1];
@@ -137,10 +136,10 @@ fn the_default_threshold_suggests_the_intended_and_little_else() {
     let mut random = fastrand::Rng::with_seed(11);
     random.shuffle(&mut all);
     let sets = [
-        ("tools", trials_of_tools(&all, &vectors, &mut random), LEAST_RECALL_OF_TOOLS),
-        ("parameters", trials_of_parameters(&all, &vectors, &mut random), LEAST_RECALL_OF_PARAMETERS),
+        ("tools", trials_of_tools(&all, &vectors, &mut random), LEAST_OF_TOOLS),
+        ("parameters", trials_of_parameters(&all, &vectors, &mut random), LEAST_OF_PARAMETERS),
     ];
-    for (kind, trials, least_recall) in &sets {
+    for (kind, trials, (least_precision, least_recall)) in &sets {
         let meant = trials.iter().filter(|trial| trial.meant.is_some()).count();
         println!("{kind}: {meant} reworded names, {} that mean nothing", trials.len() - meant);
         for held_out in [false, true] {
@@ -160,6 +159,6 @@ fn the_default_threshold_suggests_the_intended_and_little_else() {
         }
         let held_out = trials.iter().filter(|trial| trial.held_out);
         let (precision, recall) = measure(held_out, ScanRules::default().semantic_similarity, LEADS[1]);
-        assert!(precision >= LEAST_PRECISION && recall >= *least_recall, "{kind}: {precision} {recall}");
+        assert!(precision >= *least_precision && recall >= *least_recall, "{kind}: {precision} {recall}");
     }
 }

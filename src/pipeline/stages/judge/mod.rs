@@ -1,6 +1,6 @@
 //! Judge: classifies an answer as text, clean calls, repaired calls or diagnoses. Never fails.
 
-use std::cell::OnceCell;
+use std::cell::{LazyCell, OnceCell};
 
 use crate::pipeline::caches::KnownReactions;
 use crate::pipeline::cpu::CpuWork;
@@ -104,7 +104,7 @@ fn judged(
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
     let known = KnownConversation::of(&draft.committed);
     let toolset_index = &turn.tooling.toolset_index;
-    let relevance = offer.relevance_to(&draft.committed, toolset_index, &policy.scan);
+    let relevance = LazyCell::new(|| offer.relevance_to(&draft.committed, toolset_index));
     let similarity = toolset_index.text_vectors.as_ref().map(|vectors| vectors as &dyn Similarity);
     let budget = JudgementBudget::start(pipeline.judgement);
     let failures = &policy.explain.failures;
@@ -116,7 +116,7 @@ fn judged(
     }
     let context = Context {
         conversation: Some(&known),
-        relevance: relevance.as_ref(),
+        relevance: Some(&relevance),
         expectations: expectations.as_ref(),
         similarity,
         reactions: Some(&reactions),

@@ -22,8 +22,8 @@ use crate::pipeline::state::Turn;
 use crate::pipeline::tools::{Candidates, ChosenTools, Offer, Offering, Pick, PlanContext, Pool, Side, digest};
 use callwright_telemetry::OperationKind;
 use callwright_telemetry::labels::Stage;
-use callwright_types::rules::{ClientOffer, Mode};
-use callwright_types::{OfferReason, Tool};
+use callwright_types::rules::{Action, ClientOffer, Mode};
+use callwright_types::{FaultCode, OfferReason, Tool};
 use callwright_wire::{ToolChoice, WrittenTool};
 
 use choose::ChoiceRules;
@@ -233,7 +233,8 @@ fn catalog_joins(turn: &Turn) -> bool {
 /// runs while the model answers.
 fn prepare_relevance(turn: &Turn, offer: &Offer) {
     let toolset_index = &turn.tooling.toolset_index;
-    if toolset_index.embedder.as_ref().is_some_and(|embedder| !embedder.is_immediate()) && offer.is_judged() {
-        drop(offer.relevance_to(&turn.request, toolset_index, &turn.policy.scan));
+    let waits = toolset_index.embedder.as_ref().is_some_and(|embedder| !embedder.is_immediate());
+    if waits && offer.is_judged() && turn.policy.scan.faults.of(FaultCode::ToolNotRelevant) != Action::Off {
+        drop(offer.relevance_to(&turn.request, toolset_index));
     }
 }

@@ -261,9 +261,9 @@ fn alternative(experience: &Experience<'_>, subject: &Tool) -> String {
     }
 }
 
-/// Returns the intended parameter of a misspelt name: the suggestion, if the schema declares it.
+/// Returns the intended parameter of a misspelt name: the suggestion, if the schema declares it and the names are alike.
 pub(super) fn intended_parameter<'a>(tool: &'a Tool, diagnosis: &Diagnosis) -> Option<&'a str> {
-    let suggestion = diagnosis.suggestion.as_deref()?;
+    let suggestion = diagnosis.suggestion.as_deref().filter(|_| !diagnosis.is_by_elimination())?;
     let mut tokens = diagnosis.path.tokens();
     tokens.pop();
     let mut pointer = Pointer::root();
