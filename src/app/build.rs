@@ -14,7 +14,7 @@ use callwright_policy::PolicyBook;
 use callwright_search::embedding::{self, BuildError, Embedder};
 use callwright_store::{SealedTokens, SharedTokens, Store, TraceQueue};
 use callwright_telemetry::{Metrics, Spans};
-use callwright_upstream::Upstreams;
+use callwright_upstream::{RequestBudget, Upstreams};
 
 use super::documents::SharedDocuments;
 use super::memory::Memories;
@@ -60,7 +60,8 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
     let documents::LoadedDocuments { tooling, watchers: document_watchers, documents } =
         documents::load(&settings, base_dir, embedder.clone(), representations.all(), &metrics).await?;
     let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
-    let memories = Memories::load(&settings, &store, embedder, &upstreams, &metrics).await;
+    let own_requests = Arc::new(RequestBudget::new(settings.own_requests.into()));
+    let memories = Memories::load(&settings, &store, embedder, &upstreams, &own_requests, &metrics).await;
     let tokens = SealedTokens::new(&store, &settings.store)?.map(|tokens| Arc::new(tokens) as Arc<dyn SharedTokens>);
     let executor = Executor::build(&settings.executor, store.clone(), tokens)?;
     let trigger = Trigger::new(settings.reload.files);
@@ -91,6 +92,7 @@ pub(super) async fn build(settings: Settings, base_dir: &Path) -> Result<BuiltPi
         store: store.clone(),
         webhook,
         planner: settings.planner,
+        own_requests,
         access: access.clone(),
         memory: memories.memory.clone(),
         answer_memory: MemoryLimit::new(settings.server.answer_memory_bytes, &metrics.answer_bytes),

@@ -16,7 +16,7 @@ use callwright_search::embedding::Embedder;
 use callwright_store::Store;
 use callwright_telemetry::Metrics;
 use callwright_telemetry::labels::Label;
-use callwright_upstream::{Patience, TextModel, Upstreams};
+use callwright_upstream::{Patience, RequestBudget, TextModel, Upstreams};
 
 /// Longest pause after the store could not be read or written, or a model did not answer. The pause doubles with each
 /// failure.
@@ -44,11 +44,12 @@ impl Memories {
         store: &Arc<Store>,
         embedder: Option<Arc<dyn Embedder>>,
         upstreams: &Upstreams,
+        own_requests: &Arc<RequestBudget>,
         metrics: &Arc<Metrics>,
     ) -> Self {
         let (experience, procedures) = (settings.experience, settings.procedures.clone());
         let memory_cache = Arc::new(MemoryCache::new(store.clone(), embedder.clone(), experience, procedures));
-        let (learner, lesson_rewriter) = jobs(settings, store, &memory_cache, upstreams, metrics);
+        let (learner, lesson_rewriter) = jobs(settings, store, &memory_cache, upstreams, own_requests, metrics);
         let known = match memory_cache.refresh().await {
             Ok(known) => known,
             Err(error) => {
@@ -107,6 +108,7 @@ fn jobs(
     store: &Arc<Store>,
     memory_cache: &Arc<MemoryCache>,
     upstreams: &Upstreams,
+    own_requests: &Arc<RequestBudget>,
     metrics: &Arc<Metrics>,
 ) -> (Option<Worker<Learner>>, Option<Worker<LessonRewriter>>) {
     let learning = &settings.learning;
@@ -117,7 +119,7 @@ fn jobs(
     let lesson_rewriter = settings.aliases.get(&learning.alias).map(|alias| {
         let (upstream, name) = alias.main_target(&learning.alias);
         let upstream = upstreams.get(upstream).unwrap_or_else(|| upstreams.default_upstream());
-        let model = TextModel::new(Arc::clone(upstream), name, PATIENCE);
+        let model = TextModel::new(Arc::clone(upstream), name, PATIENCE, Arc::clone(own_requests));
         let note_taker = NoteTaker::new(Arc::new(model), settings.experience);
         let rewriter = LessonRewriter::new(store.clone(), note_taker, learning.clone(), metrics.clone());
         Worker::new(rewriter, store.clone(), metrics.clone())

@@ -11,13 +11,9 @@ use super::errors::{BadLines, VerbResult};
 use super::progress::answer_lines;
 use super::setup::{load_policy, runtime};
 use super::shared_arguments::{EmbeddingArguments, ModelArguments};
-use callwright_lab::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary};
+use callwright_lab::{self as offline, CandidatesJob, CandidatesSummary, DrawJob, DrawSummary, JournaledModel};
 use callwright_plan::generation::{Completion, GenerationSettings};
 use callwright_plan::producers::Edges;
-use callwright_upstream::{Patience, TextModel};
-
-/// Number of attempts per request when the model's provider is busy, and the longest wait between them.
-const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
 
 /// Arguments of `plan`.
 #[derive(Debug, Args)]
@@ -131,7 +127,7 @@ fn draw(arguments: PlanArguments, model: &str) -> VerbResult {
     let runtime = runtime()?;
     // Connections belong to the runtime in which they are created.
     let entered = runtime.enter();
-    let model = Arc::new(TextModel::new(of.upstream()?, model, PATIENCE));
+    let model = Arc::new(JournaledModel::new(Arc::new(of.text_model(model)?), model));
     drop(entered);
     let job = DrawJob {
         tools,

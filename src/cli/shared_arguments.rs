@@ -3,15 +3,17 @@
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::setup::load_config;
 use crate::config;
-use callwright_search::embedding::{Embedder, Settings, built_in, open_endpoint, open_folder};
+use crate::keys::PriceSettings;
+use callwright_search::embedding::{self, Embedder, built_in, open_endpoint, open_folder};
 use callwright_store::MemoryStatus;
-use callwright_upstream::{Upstream, Upstreams};
+use callwright_upstream::{MoneyLimit, Patience, RequestBudget, RequestLimits, TextModel, Upstream, Upstreams};
 
 /// Output format.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -59,12 +61,56 @@ pub(super) struct ModelArguments {
     /// Upstream of the configuration to query. Default: the default upstream.
     #[arg(long, value_name = "NAME")]
     upstream: Option<String>,
+    /// Maximum cost of the run, by the model's `[prices]` in the configuration. The run stops before a request that could
+    /// exceed it; the same command with a higher one continues.
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    budget: Option<f64>,
+    /// Maximum number of requests to the model. The run stops there; the same command with a higher one continues.
+    #[arg(long, value_name = "N")]
+    max_requests: Option<u64>,
+}
+
+/// Number of attempts per request when the model's provider is busy, and the longest wait between them.
+const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
+
+/// Parses an amount of money.
+fn amount(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(amount) if amount.is_finite() && amount >= 0.0 => Ok(amount),
+        _ => Err("expected an amount of money, 0 or more".to_owned()),
+    }
 }
 
 impl ModelArguments {
-    /// Returns the named upstream, or the default one.
-    pub(super) fn upstream(&self) -> Result<Arc<Upstream>, Box<dyn Error + Send + Sync>> {
+    /// Returns the model of this name at the named upstream, or at the default one, with a budget of its own.
+    pub(super) fn text_model(&self, name: &str) -> Result<TextModel, Box<dyn Error + Send + Sync>> {
         let settings = load_config(self.config.clone())?.settings;
+        let price = settings.prices.get(name).copied();
+        let money = match (self.budget, price) {
+            (None, _) => None,
+            (Some(amount), Some(PriceSettings { prompt, completion, .. })) => {
+                Some(MoneyLimit { amount, prompt, completion })
+            }
+            (Some(_), None) => {
+                return Err(format!(
+                    "--budget: the configuration has no price of `{name}`; add [prices.\"{name}\"], or use --max-requests"
+                )
+                .into());
+            }
+        };
+        let limits = RequestLimits {
+            requests: self.max_requests.unwrap_or(u64::MAX),
+            tokens: u64::MAX,
+            money,
+            is_daily: false,
+            ..settings.own_requests.into()
+        };
+        let budget = Arc::new(RequestBudget::new(limits));
+        Ok(TextModel::new(self.upstream(&settings)?, name, PATIENCE, budget))
+    }
+
+    /// Returns the named upstream, or the default one.
+    fn upstream(&self, settings: &config::Settings) -> Result<Arc<Upstream>, Box<dyn Error + Send + Sync>> {
         let upstreams = Upstreams::build(&settings.upstreams, &settings.default_upstream)?;
         let upstream = match &self.upstream {
             None => upstreams.default_upstream(),
@@ -118,7 +164,7 @@ impl EmbeddingArguments {
     ) -> Result<Option<Arc<dyn Embedder>>, Box<dyn Error + Send + Sync>> {
         Ok(Some(match &self.embedding {
             EmbeddingSource::None => return Ok(None),
-            EmbeddingSource::Static => built_in(&Settings::default())?,
+            EmbeddingSource::Static => built_in(&embedding::Settings::default())?,
             EmbeddingSource::Endpoint => {
                 let loaded = load_config(config.cloned())?;
                 open_endpoint(&loaded.settings.embedding, &loaded.base_dir)?

@@ -49,8 +49,8 @@ fn changed_tables(before: &Settings, after: &Settings) -> Vec<&'static str> {
     }
     let tables = tables!(
         default_upstream, server, keys, prices, upstreams, aliases, pass_through, pipeline, toolsets, reload, executor,
-        approvals, embedding, scanner, policies, representations, planner, experience, procedures, learning, store,
-        telemetry,
+        approvals, embedding, scanner, policies, representations, planner, experience, procedures, learning,
+        own_requests, store, telemetry,
     );
     tables.into_iter().filter(|(_, differs)| *differs).map(|(table, _)| table).collect()
 }

@@ -84,6 +84,8 @@ pub struct Settings {
     pub procedures: procedures::Settings,
     /// Learning jobs.
     pub learning: learning::Settings,
+    /// Limits of the proxy's own requests to models.
+    pub own_requests: upstream::OwnRequestSettings,
     /// Storage of traces, turn state and memory.
     pub store: store::Settings,
     /// Logs and telemetry.
@@ -113,6 +115,7 @@ impl Default for Settings {
             experience: experience::Settings::default(),
             procedures: procedures::Settings::default(),
             learning: learning::Settings::default(),
+            own_requests: upstream::OwnRequestSettings::default(),
             store: store::Settings::default(),
             telemetry: telemetry::Settings::default(),
         }

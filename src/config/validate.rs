@@ -131,6 +131,7 @@ fn reference_faults(settings: &Settings) -> Faults {
             faults.push(unknown_name(key.to_owned(), "alias", alias, &aliases));
         }
     }
+    faults.extend(settings.own_requests.fault().map(|fault| ("own_requests.answer_tokens".to_owned(), fault)));
     faults.extend(settings.experience.out_of_range().into_iter().map(|(key, range)| {
         let key = format!("experience.{key}");
         let message = format!("`{key}` is out of range; it must be {range}");

@@ -23,7 +23,7 @@ use callwright_telemetry::labels::{CacheName, Label, Stage};
 use callwright_telemetry::{Metrics, Spans};
 use callwright_types::Protocol;
 use callwright_types::trace::Execution;
-use callwright_upstream::{Upstream, Upstreams};
+use callwright_upstream::{RequestBudget, Upstream, Upstreams};
 
 use super::approvals::ApprovalDesk;
 use super::caches::Caches;
@@ -60,6 +60,8 @@ pub struct PipelineParts {
     /// Receiver of notifications of approvals, if one is configured.
     pub webhook: Option<Webhook>,
     pub planner: planner::Settings,
+    /// Limits of the proxy's own requests to models.
+    pub own_requests: Arc<RequestBudget>,
     /// Virtual keys and their limits.
     pub access: Arc<Access>,
     /// Lessons and procedures; replaced when this process or another replica learns something.

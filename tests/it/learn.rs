@@ -1,7 +1,7 @@
 //! `callwright learn` as called by a person or a script.
 
 use crate::support::answer;
-use crate::support::verb::{Folder, Said, to_lines};
+use crate::support::verb::{Folder, Kills, Said, to_lines};
 use crate::support::{Received, Reply, Server};
 use serde_json::{Value, json};
 
@@ -361,48 +361,47 @@ async fn a_model_that_only_refuses_changes_nothing_and_is_explained() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_interrupted_run_goes_on_to_the_same_bytes() {
+async fn a_run_that_is_killed_goes_on_to_the_same_bytes() {
     let whole = folder(&tools(), &samples());
     let upstream = Server::scripted(|_, request| proposal(request)).await;
     with_upstream(&whole, &upstream);
     let (whole, said) = learn_with_model(whole, &[]).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);
-    let all = upstream.received().len();
+    let mut all: Vec<Value> = upstream.received().iter().map(Received::json).collect();
 
-    // The first iteration queries all tools once or twice; later queries get no response.
-    let interrupted = folder(&tools(), &samples());
-    let state = interrupted.path("learned/.learning.json");
-    let upstream = {
-        let state = state.clone();
-        Server::scripted(move |_, request| if state.exists() { Reply::silence() } else { proposal(request) }).await
+    let killed = folder(&tools(), &samples());
+    let start = |killed: &Folder, upstream: &Server| {
+        with_upstream(killed, upstream);
+        killed.start(&[&LEARN[..], &LLM[..]].concat())
     };
-    with_upstream(&interrupted, &upstream);
-    let mut child = interrupted.start(&[&LEARN[..], &LLM[..]].concat());
-    crate::support::guarded("the first iteration", async {
-        while !state.exists() && child.try_wait().unwrap().is_none() {
-            tokio::time::sleep(crate::support::POLL).await;
-        }
-    })
-    .await;
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(state.exists() && !interrupted.path("learned/tools.yaml").exists());
-
-    let upstream = Server::scripted(|_, request| proposal(request)).await;
-    with_upstream(&interrupted, &upstream);
-    let (interrupted, said) = learn_with_model(interrupted, &[]).await;
-    assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("--resume") && said.stderr.contains("remove the file"), "{}", said.stderr);
-    let (interrupted, said) = learn_with_model(interrupted, &["--resume", "--seed", "9"]).await;
-    assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("a run with other tools, samples"), "{}", said.stderr);
-    let (interrupted, said) = learn_with_model(interrupted, &["--resume"]).await;
-    assert_eq!(said.status, Some(0), "{}", said.stderr);
-    assert!(upstream.received().len() < all, "what was asked before the interruption is not asked again");
+    let kills = Kills { journal: "learned/.journal.jsonl", start: &start, play: proposal };
+    let (mut answered, deaths) = kills.until_the_end(&killed).await;
+    assert!(deaths > 2 && !killed.path("learned/.journal.jsonl").exists(), "{deaths}");
     for file in ["learned/tools.yaml", "learned/report.json"] {
-        assert_eq!(text(&interrupted, file), text(&whole, file), "{file}");
+        assert_eq!(text(&killed, file), text(&whole, file), "{file}");
     }
-    assert!(!state.exists());
+    all.sort_by_key(Value::to_string);
+    answered.sort_by_key(Value::to_string);
+    assert_eq!(answered, all, "each request is answered once, as without an interruption");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_stops_before_it_exceeds_its_budget() {
+    let upstream = Server::scripted(|_, request| proposal(request)).await;
+    let folder = folder(&tools(), &samples());
+    with_upstream(&folder, &upstream);
+    let (folder, said) = learn_with_model(folder, &["--max-requests", "1", "--iterations", "1"]).await;
+    assert!(said.stderr.contains("the budget of 1 requests is spent"), "{}", said.stderr);
+    assert_eq!(upstream.received().len(), 1);
+    let request = upstream.received()[0].json();
+    assert_eq!(request["max_tokens"], 4096);
+    let form = &request["response_format"]["json_schema"]["schema"]["properties"]["patterns"];
+    assert!(form["maxItems"].is_u64() && form["items"]["properties"]["cases"]["maxItems"].is_u64(), "{form}");
+    // 4,096 tokens of an answer cost .033.
+    let (folder, said) = learn_with_model(folder, &["--budget", "0.001", "--iterations", "1"]).await;
+    assert!(said.stderr.contains("could exceed the budget of money"), "{}", said.stderr);
+    let (_, said) = learn_with_model(folder, &["--budget", "1", "--iterations", "1"]).await;
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
 }
 
 /// Requests that none of the tools serves.

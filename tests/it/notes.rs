@@ -1,6 +1,6 @@
 //! `callwright learn notes` as called by a person or a script.
 
-use crate::support::verb::{Folder, Said, gunzip, gzip, json_lines, to_lines};
+use crate::support::verb::{Folder, Kills, Said, gunzip, gzip, json_lines, to_lines};
 use crate::support::{Received, Reply, Server, answer};
 use serde_json::{Value, json};
 
@@ -117,32 +117,48 @@ async fn an_interrupted_run_asks_nothing_twice() {
     let arguments = &["--train", "train.jsonl", "--out", "notes.jsonl", "--jobs", "1"];
     let (folder, said) = run(folder(), &upstream, arguments, Vec::new()).await;
     assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("continue with --resume") && said.stderr.contains("api_key"), "{}", said.stderr);
+    assert!(said.stderr.contains("the same command continues") && said.stderr.contains("api_key"), "{}", said.stderr);
     assert!(!folder.path("notes.jsonl").exists());
 
     let upstream = Server::scripted(|_, request| play(request)).await;
-    let (folder, said) = run(folder, &upstream, arguments, Vec::new()).await;
-    assert_eq!(said.status, Some(1));
-    assert!(said.stderr.contains("--resume") && upstream.received().is_empty(), "{}", said.stderr);
-    let resumed =
-        &["--train", "train.jsonl", "--out", "notes.jsonl", "--jobs", "1", "--resume", "--report", "report.json"];
+    let resumed = &["--train", "train.jsonl", "--out", "notes.jsonl", "--jobs", "1", "--report", "report.json"];
     let (folder, said) = run(folder, &upstream, resumed, Vec::new()).await;
     assert_eq!(said.status, Some(0), "{}", said.stderr);
     assert_eq!(upstream.received().len(), 1, "five of six answers were there");
     let report: Value = serde_json::from_slice(&folder.read("report.json")).unwrap();
-    assert_eq!(
-        report["cost"]["requests"].as_u64(),
-        Some(7),
-        "what was spent before is told too, the refused request among it"
-    );
+    assert_eq!(report["cost"]["requests"].as_u64(), Some(6), "the answers of the interrupted run count too");
     assert_eq!(json_lines(&folder.read("notes.jsonl")).len(), 4);
     assert!(
         !std::fs::read_dir(folder.path(".")).unwrap().any(|entry| entry
             .unwrap()
             .file_name()
             .to_string_lossy()
-            .contains("learning"))
+            .contains("journal"))
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_is_killed_repeats_no_answered_request() {
+    let arguments =
+        &["--train", "train.jsonl", "--test", "test.jsonl.gz", "--out", "notes.jsonl", "--report", "report.json"];
+    let upstream = Server::scripted(|_, request| play(request)).await;
+    let (whole, said) = run(folder(), &upstream, arguments, Vec::new()).await;
+    assert_eq!(said.status, Some(0), "{}", said.stderr);
+    let killed = folder();
+    let start = |killed: &Folder, upstream: &Server| {
+        std::fs::write(killed.path("callwright.toml"), crate::support::config(&upstream.url("/v1"))).unwrap();
+        killed.start(&[&["learn", "notes", "--model", "scripted"][..], arguments].concat())
+    };
+    let kills = Kills { journal: ".notes.jsonl.journal.jsonl", start: &start, play };
+    let (answered, deaths) = kills.until_the_end(&killed).await;
+    assert!(deaths > 2, "{deaths}");
+    assert_eq!(answered.len(), upstream.received().len());
+    assert_eq!(killed.read("report.json"), whole.read("report.json"));
+    let lessons = |folder: &Folder| -> Vec<Value> {
+        let lessons = json_lines(&folder.read("notes.jsonl")).into_iter();
+        lessons.map(|lesson| json!([lesson["key"], lesson["value"], lesson["polarity"]])).collect()
+    };
+    assert_eq!(lessons(&killed), lessons(&whole));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -33,7 +33,7 @@ pub struct AnsweredCall<'a> {
 pub async fn mismatch(source: &dyn TextSource, call: AnsweredCall<'_>) -> Result<Option<String>, String> {
     let question = question(call);
     // The provider may be tried again once.
-    let manner = Manner { temperature: 0.0, form: Some(&question.form), requests: Some(2) };
+    let manner = Manner { form: Some(&question.form), requests: Some(2), ..Manner::default() };
     match source.ask(&question.messages, manner).await.answered? {
         Answered::Text(text) => mismatch_of(&text),
         Answered::CutOff => Err("the report was cut off".to_owned()),

@@ -63,10 +63,10 @@ pub enum OfflineError {
     /// Neither training nor test data is given.
     #[error("nothing to do: give --train to learn, or --test with --notes to evaluate notes")]
     NothingToDo,
-    /// An interrupted run exists, and the arguments do not state whether to resume it.
-    #[error("{file} belongs to an interrupted run; continue it with --resume, or remove the file to start again")]
-    Interrupted {
-        /// State file of the run.
+    /// The journal of the run is in use.
+    #[error("{file} belongs to a run in progress; wait for its end, or write to another output")]
+    Running {
+        /// Journal of the run.
         file: String,
     },
     /// The store fails.

@@ -11,6 +11,7 @@
 mod error;
 mod explain;
 mod input;
+mod journal;
 mod judge;
 mod learn;
 mod lines;
@@ -28,6 +29,7 @@ mod tools;
 
 pub use error::OfflineError;
 pub use explain::{ExplainJob, ExplainSummary, explain};
+pub use journal::JournaledModel;
 pub use learn::{
     LearnFiles, LearnInputs, LearnRun, NotesFiles, NotesReport, NotesRun, Report, Samples, StoredInputs, TestReport,
     TestScores, ToolScores, Variant, VariantReport, learn, learn_notes,

@@ -1,7 +1,8 @@
 //! Decides whether a turn needs a plan: the requested tool requires an argument that no one supplied and that another
 //! tool returns.
 //!
-//! Planning costs requests, so every doubt counts against a plan. The tool is ranked first by a clause of the request.
+//! Planning costs requests, so every doubt counts against a plan, and a value that one step of the request passes to the
+//! next is none: the model makes those calls itself. The tool is ranked first by a clause of the request.
 //! The argument is required and an opaque key (`person_id`, not a name or a country code). No text of the conversation
 //! can be that key. Its producer is evident (confirmed by the operator, linked in the document, or returning the key of
 //! the same thing) and changes nothing.
@@ -14,9 +15,9 @@ mod tests;
 use serde_json::Value;
 
 use super::generation::PlanInputs;
-use super::keys::{KeyForm, KeySources, is_key, is_preset, things, weight};
+use super::keys::{KeyForm, KeySources, is_key, things};
+use super::producers::Candidate;
 use super::producers::words::{is_opaque, name_words};
-use super::producers::{Candidate, Evidence};
 use super::tools::PlanTool;
 use callwright_judge::scanner::Parameter;
 use callwright_types::Plan;
@@ -34,73 +35,10 @@ pub struct PlanTrigger {
     pub producer: Candidate,
 }
 
-/// Returns the first reason for a plan in the order of the request, if there is one: a missing key, or a value that an
-/// earlier step of the request yields. No model is called.
-pub fn needs_plan(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
-    missing_key(inputs).or_else(|| chained_value(inputs))
-}
-
-/// Returns an argument of a later step that takes a value from an earlier step of the same request: the step gives
-/// fewer values than its tool requires, and the earlier step's tool returns one by the argument's name.
-fn chained_value(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
-    let leaders = inputs.producers.clause_leaders(inputs.scores);
-    for (at, leader) in leaders.iter().enumerate().skip(1) {
-        let earlier: Vec<usize> = leaders.iter().take(at).map(|leader| leader.tool).collect();
-        let Some(tool) = inputs.tools.tool(leader.tool).filter(|_| inputs.offered.contains(&leader.tool)) else {
-            continue;
-        };
-        let required: Vec<Parameter<'_>> = tool
-            .tool
-            .parameters()
-            .filter(|parameter| parameter.required && !is_preset(&tool.schemas(parameter.schema)))
-            .collect();
-        let numeric = required.iter().filter(|parameter| is_numeric(&tool, parameter)).count();
-        let lacks_any = leader.numbers + leader.texts < required.len();
-        for parameter in &required {
-            let is_lacking =
-                if is_numeric(&tool, parameter) { leader.numbers < numeric || lacks_any } else { lacks_any };
-            if !is_lacking {
-                continue;
-            }
-            let candidates = inputs.producers.candidates(leader.tool, parameter.name, inputs.scores, 1);
-            let producer = candidates.into_iter().find(|candidate| {
-                earlier.contains(&candidate.tool) && yields_by_name(candidate) && may_run(inputs, candidate)
-            });
-            if let Some(producer) = producer {
-                return Some(PlanTrigger { tool: leader.tool, argument: parameter.name.to_owned(), producer });
-            }
-        }
-    }
-    None
-}
-
-/// Whether the candidate's output has the argument's name, or the step of the request names it.
-fn yields_by_name(candidate: &Candidate) -> bool {
-    let is_contrary =
-        [Evidence::Itself, Evidence::Needs].into_iter().any(|evidence| weight(candidate, evidence) != 0.0);
-    !is_contrary
-        && (weight(candidate, Evidence::SameName) > 0.0
-            || weight(candidate, Evidence::SharedWords) >= 1.0
-            || weight(candidate, Evidence::FieldInConsumerClause) >= NAMED_FIELD)
-}
-
-fn may_run(inputs: &PlanInputs<'_>, candidate: &Candidate) -> bool {
-    inputs.tools.tool(candidate.tool).is_some_and(|tool| !tool.outputs.is_empty())
-}
-
-/// Weight of [`Evidence::FieldInConsumerClause`] for a field of which a step names at least half.
-const NAMED_FIELD: f32 = 1.0;
-
-fn is_numeric(tool: &PlanTool, parameter: &Parameter<'_>) -> bool {
-    let schemas = tool.schemas(parameter.schema);
-    let mut types = schemas.types().filter(|name| *name != "null").peekable();
-    types.peek().is_some() && types.all(|name| matches!(name, "number" | "integer"))
-}
-
-/// Returns the first key that a requested tool requires, that the conversation lacks and that another tool evidently
-/// supplies. A tool with a further key that is neither given nor evidently supplied has none: a plan could only guess
+/// Returns the first reason for a plan in the order of the request, if there is one: a key that a requested tool
+/// requires, that the conversation lacks and that another tool evidently supplies. No model is called. A tool with a further key that is neither given nor evidently supplied has none: a plan could only guess
 /// that key, or request it from the user, and the model may find a better way.
-fn missing_key(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
+pub fn needs_plan(inputs: &PlanInputs<'_>) -> Option<PlanTrigger> {
     let given = std::cell::OnceCell::new();
     for leader in inputs.producers.leaders(inputs.scores) {
         let Some(tool) = inputs.tools.tool(leader).filter(|_| inputs.offered.contains(&leader)) else { continue };

@@ -12,14 +12,17 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use callwright_common::json::raw;
-use callwright_common::tokens::estimated;
 use callwright_judge::repair::answers::{after_reasoning, read_object};
-use callwright_types::Cost;
-use callwright_upstream::{Answered, Exchange, Manner, TextSource};
+use callwright_types::{Cost, Usage};
+use callwright_upstream::{Answered, BudgetSpent, Exchange, Manner, RequestBudget, RequestLimits, TextSource};
 use callwright_wire::Role;
 
 /// Maximum size of an answer; a larger one is not parsed.
 pub const MAX_BYTES: usize = 256 * 1024;
+
+/// Maximum number of items of a list in an answer without a limit of its own, as many as a call has arguments in a
+/// prompt. A small model that repeats an item ends here.
+const MAX_ITEMS: usize = 64;
 
 /// Messages with their roles.
 pub type Messages = Vec<(Role, String)>;
@@ -48,9 +51,19 @@ impl<T: JsonSchema> Question<T> {
 
     /// Allows only these texts at a place in the form; any text if there are none.
     #[must_use]
-    pub fn allowing(mut self, place: &str, texts: &[&str]) -> Self {
-        if let Some(Value::Object(schema)) = self.form.pointer_mut(place).filter(|_| !texts.is_empty()) {
-            schema.insert("enum".to_owned(), json!(texts));
+    pub fn allowing(self, place: &str, texts: &[&str]) -> Self {
+        if texts.is_empty() { self } else { self.with(place, "enum", json!(texts)) }
+    }
+
+    /// Allows at most this number of items in the list at a place in the form.
+    #[must_use]
+    pub fn limiting(self, place: &str, items: usize) -> Self {
+        self.with(place, "maxItems", json!(items))
+    }
+
+    fn with(mut self, place: &str, keyword: &str, value: Value) -> Self {
+        if let Some(Value::Object(schema)) = self.form.pointer_mut(place) {
+            schema.insert(keyword.to_owned(), value);
         }
         self
     }
@@ -68,7 +81,7 @@ pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 /// Returns the JSON Schema of an answer of this type. All members are required and no others allowed, so that providers
-/// accept it as strict.
+/// accept it as strict, and every list has a maximum length.
 pub fn form<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
@@ -88,6 +101,9 @@ fn restrict(schema: &mut Value) {
         let required: Vec<&String> = properties.keys().collect();
         let (required, others) = (json!(required), json!(false));
         members.extend([("required".to_owned(), required), ("additionalProperties".to_owned(), others)]);
+    }
+    if members.contains_key("items") {
+        members.entry("maxItems").or_insert(json!(MAX_ITEMS));
     }
     for (keyword, value) in members {
         match (keyword.as_str(), value) {
@@ -114,31 +130,11 @@ pub fn truth_word(text: &str) -> Option<bool> {
     }
 }
 
-/// Limits of requests to a model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget {
-    /// Maximum number of requests.
-    pub requests: u64,
-    /// Maximum number of tokens.
-    pub tokens: u64,
-}
-
-/// Exceeded limit of a [`Budget`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum BudgetLimit {
-    /// Number of requests.
-    #[error("more than {0} requests to the model")]
-    Requests(u64),
-    /// Number of tokens.
-    #[error("more than {0} tokens")]
-    Tokens(u64),
-}
-
 /// Reason why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
     /// The budget is spent.
-    Limit(BudgetLimit),
+    Limit(BudgetSpent),
     /// The request fails, with the reason.
     Failed(String),
     /// The model refuses, with a message.
@@ -148,39 +144,35 @@ pub enum NoAnswer {
 /// Model that is queried within a budget.
 #[derive(Debug)]
 pub struct BudgetedModel<'a> {
-    /// The model.
-    pub source: &'a dyn TextSource,
-    /// Sampling temperature.
-    pub temperature: f64,
-    /// Limits of all requests together.
-    pub budget: Budget,
+    source: &'a dyn TextSource,
+    temperature: f64,
+    budget: RequestBudget,
     /// Cost so far.
     pub spent: Cost,
 }
 
-impl BudgetedModel<'_> {
+impl<'a> BudgetedModel<'a> {
+    /// Creates a model with these limits of all requests together.
+    pub fn new(source: &'a dyn TextSource, temperature: f64, limits: RequestLimits) -> Self {
+        Self { source, temperature, budget: RequestBudget::new(limits), spent: Cost::default() }
+    }
+
     /// Returns the text of the answer; `None` if it was cut off.
     ///
     /// # Errors
     /// [`NoAnswer`]: the budget is spent, or the model does not answer.
     pub async fn request<T>(&mut self, question: &Question<T>) -> Result<Option<String>, NoAnswer> {
-        let size: usize = question.messages.iter().map(|(_, text)| estimated(text)).sum();
-        let size = size as u64;
-        let remaining = self.budget.requests.saturating_sub(self.spent.requests);
-        if remaining == 0 {
-            return Err(NoAnswer::Limit(BudgetLimit::Requests(self.budget.requests)));
-        }
-        if self.spent.tokens().saturating_add(size) > self.budget.tokens {
-            return Err(NoAnswer::Limit(BudgetLimit::Tokens(self.budget.tokens)));
-        }
-        let manner = Manner { temperature: self.temperature, form: Some(&question.form), requests: Some(remaining) };
-        let Exchange { answered, requests, usage } = self.source.ask(&question.messages, manner).await;
-        let answer_tokens = match &answered {
-            Ok(Answered::Text(text)) => estimated(text) as u64,
-            _ => 0,
+        let grant = self.budget.reserve_text(&question.messages, None, u64::MAX).map_err(NoAnswer::Limit)?;
+        let manner = Manner {
+            temperature: self.temperature,
+            form: Some(&question.form),
+            requests: Some(grant.requests),
+            answer_tokens: grant.answer_tokens,
         };
-        let (prompt_tokens, completion_tokens) =
-            usage.map_or((size, answer_tokens), |usage| (usage.prompt_tokens, usage.completion_tokens));
+        let Exchange { answered, requests, usage } = self.source.ask(&question.messages, manner).await;
+        let usage = usage.unwrap_or_else(|| grant.estimated_usage(answered.as_ref().ok()));
+        self.budget.settle(grant, requests, usage);
+        let Usage { prompt_tokens, completion_tokens, .. } = usage;
         self.spent.add(Cost { requests: requests.max(1), prompt_tokens, completion_tokens });
         match answered.map_err(NoAnswer::Failed)? {
             Answered::Text(text) => Ok(Some(text)),
@@ -213,7 +205,7 @@ impl CountedModel {
     /// # Errors
     /// Why there is no answer, and the fix.
     pub async fn request(&self, messages: &[(Role, String)], form: Option<&Value>) -> Result<Answered, String> {
-        let exchange = self.source.ask(messages, Manner { temperature: 0.0, form, requests: None }).await;
+        let exchange = self.source.ask(messages, Manner { form, ..Manner::default() }).await;
         let (prompt_tokens, completion_tokens) =
             exchange.usage.map_or((0, 0), |usage| (usage.prompt_tokens, usage.completion_tokens));
         let cost = Cost { requests: exchange.requests, prompt_tokens, completion_tokens };
@@ -249,7 +241,9 @@ mod tests {
     #[test]
     fn a_form_is_strict_at_every_level() {
         let question = Question::<Answer>::new("", &json!({}));
+        assert_eq!(question.form["properties"]["steps"]["maxItems"], MAX_ITEMS);
         let question = question.allowing("/properties/steps/items/properties/tool", &["a", "b"]);
+        let question = question.limiting("/properties/steps", 3);
         let step = json!({
             "type": "object", "additionalProperties": false, "required": ["tool", "count"],
             "properties": {"tool": {"type": "string", "enum": ["a", "b"]}, "count": {"type": "integer", "minimum": 0}},
@@ -257,7 +251,7 @@ mod tests {
         let expected = json!({
             "type": "object", "additionalProperties": false, "required": ["steps", "reason"],
             "properties": {
-                "steps": {"type": "array", "items": step},
+                "steps": {"type": "array", "items": step, "maxItems": 3},
                 "reason": {"type": ["string", "null"]},
             },
         });

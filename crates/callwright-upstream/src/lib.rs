@@ -18,6 +18,7 @@ mod failure;
 mod gunzip;
 mod headers;
 mod pool;
+mod request_budget;
 mod retry;
 mod settings;
 // Always compiled: a feature for it would build every crate twice for `cargo test`. The linker drops it.
@@ -35,6 +36,7 @@ pub use body::RequestBody;
 pub use client::Upstream;
 pub use concurrency_limiter::Load;
 pub use headers::detach as detach_headers;
+pub use request_budget::{BudgetSpent, MoneyLimit, OwnRequestSettings, RequestBudget, RequestLimits};
 pub use retry::{Again, Retries, forbid_retry, is_retry_forbidden};
 pub use settings::{BuildError, Settings};
 pub use text_model::{Answered, Exchange, Manner, Patience, TextModel, TextSource};

@@ -7,15 +7,17 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, StatusCode};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
 use super::Upstream;
+use super::request_budget::{LEAST_ANSWER_TOKENS, RequestBudget, RequestGrant};
 use super::retry::retry_after;
 use callwright_common::limits::LINE_CHARS;
 use callwright_common::text::{beginning, one_line};
 use callwright_types::{Protocol, UpstreamFailure, UpstreamFailureKind, Usage};
-use callwright_wire::{Completion, Role, error_message, text_request};
+use callwright_wire::{AnswerLimit, Completion, Role, TextRequest, error_message, text_request};
 
 /// Delay before the second attempt if the provider specifies none; doubled each time.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -41,6 +43,7 @@ pub struct TextModel {
     upstream: Arc<Upstream>,
     name: String,
     patience: Patience,
+    budget: Arc<RequestBudget>,
     /// Headers of the client on whose behalf requests are made.
     headers: HeaderMap,
     manners: Arc<Manners>,
@@ -55,6 +58,10 @@ struct Manners {
     has_own_temperature: AtomicBool,
     /// Whether the provider does not support structured outputs. If so, no schema is sent.
     has_no_forms: AtomicBool,
+    /// Whether the provider does not support limits of lists in a schema. If so, none is sent.
+    has_no_item_limits: AtomicBool,
+    /// Whether the model takes `max_completion_tokens` only, as reasoning models do.
+    has_completion_limit: AtomicBool,
 }
 
 /// Retries if a provider is busy (status 408, 409, 429, 5xx) or the exchange breaks off.
@@ -75,6 +82,15 @@ pub struct Manner<'a> {
     pub form: Option<&'a Value>,
     /// Maximum number of requests, regardless of the retry policy; at least one is made.
     pub requests: Option<u64>,
+    /// Maximum number of tokens of the answer, within the budget of the model.
+    pub answer_tokens: u64,
+}
+
+impl Default for Manner<'_> {
+    /// Reproducible answers of any form.
+    fn default() -> Self {
+        Self { temperature: 0.0, form: None, requests: None, answer_tokens: u64::MAX }
+    }
 }
 
 /// Result and cost of a completion.
@@ -89,7 +105,8 @@ pub struct Exchange {
 }
 
 /// The answer of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Answered {
     /// A complete text.
     Text(String),
@@ -108,6 +125,8 @@ enum TextRequestOutcome {
     Plainer,
     /// Retry at once without the form, which may be the reason.
     Rejected(String),
+    /// Retry at once with a lower limit of the answer: prompt and limit exceed the model's context.
+    Shorter(String),
 }
 
 /// Parameters of a request that a provider may reject.
@@ -115,6 +134,8 @@ enum TextRequestOutcome {
 struct SentAttempt<'a> {
     temperature: Option<f64>,
     form: Option<&'a Value>,
+    has_item_limits: bool,
+    limit: AnswerLimit,
 }
 
 /// Returns what to do after a request without a usable answer.
@@ -126,12 +147,13 @@ fn after_failure(failure: &UpstreamFailure) -> TextRequestOutcome {
 }
 
 impl TextModel {
-    /// Creates a model with this name.
-    pub fn new(upstream: Arc<Upstream>, name: &str, patience: Patience) -> Self {
+    /// Creates a model with this name, whose requests count in `budget`.
+    pub fn new(upstream: Arc<Upstream>, name: &str, patience: Patience, budget: Arc<RequestBudget>) -> Self {
         Self {
             upstream,
             name: name.to_owned(),
             patience,
+            budget,
             headers: HeaderMap::new(),
             manners: Arc::default(),
             hopeless: OnceLock::new(),
@@ -146,6 +168,7 @@ impl TextModel {
             upstream: Arc::clone(&self.upstream),
             name: self.name.clone(),
             patience: self.patience,
+            budget: Arc::clone(&self.budget),
             headers,
             manners: Arc::clone(&self.manners),
             hopeless: OnceLock::new(),
@@ -169,9 +192,14 @@ impl TextModel {
         let mut manner = manner;
         // Form that was left out after a rejection that does not name it.
         let mut left_out = None;
+        let mut longest = manner.answer_tokens;
         loop {
+            let grant = match self.budget.reserve_text(messages, manner.form, longest) {
+                Ok(grant) => grant,
+                Err(spent) => return Exchange { answered: Err(spent.to_string()), requests, usage: None },
+            };
             requests += 1;
-            match self.attempt(messages, manner).await {
+            match self.attempt(messages, manner, grant).await {
                 TextRequestOutcome::Done(answered, usage) => {
                     if left_out.is_some() && answered.is_ok() {
                         self.manners.has_no_forms.store(true, Ordering::Relaxed);
@@ -187,11 +215,17 @@ impl TextModel {
                 TextRequestOutcome::Again(_, reason) if tries <= 1 => {
                     return Exchange { answered: Err(reason), requests, usage: None };
                 }
-                TextRequestOutcome::Again(..) | TextRequestOutcome::Plainer
+                TextRequestOutcome::Again(..) | TextRequestOutcome::Plainer | TextRequestOutcome::Shorter(_)
                     if manner.requests.is_some_and(|most| requests >= most) =>
                 {
                     let reason = format!("no answer within the remaining {requests} requests");
                     return Exchange { answered: Err(reason), requests, usage: None };
+                }
+                TextRequestOutcome::Shorter(reason) => {
+                    longest = grant.answer_tokens / 2;
+                    if longest < LEAST_ANSWER_TOKENS {
+                        return Exchange { answered: Err(reason), requests, usage: None };
+                    }
                 }
                 TextRequestOutcome::Plainer => {}
                 TextRequestOutcome::Again(requested, _) => {
@@ -203,12 +237,26 @@ impl TextModel {
         }
     }
 
-    async fn attempt(&self, messages: &[(Role, String)], manner: Manner<'_>) -> TextRequestOutcome {
+    async fn attempt(
+        &self,
+        messages: &[(Role, String)],
+        manner: Manner<'_>,
+        grant: RequestGrant,
+    ) -> TextRequestOutcome {
+        let limit = match self.manners.has_completion_limit.load(Ordering::Relaxed) {
+            true => AnswerLimit::CompletionTokens(grant.answer_tokens),
+            false => AnswerLimit::Tokens(grant.answer_tokens),
+        };
         let sent = SentAttempt {
             temperature: (!self.manners.has_own_temperature.load(Ordering::Relaxed)).then_some(manner.temperature),
             form: manner.form.filter(|_| !self.manners.has_no_forms.load(Ordering::Relaxed)),
+            has_item_limits: !self.manners.has_no_item_limits.load(Ordering::Relaxed),
+            limit,
         };
-        let body = text_request(&self.name, messages, sent.temperature, sent.form);
+        let SentAttempt { temperature, limit, .. } = sent;
+        let unlimited = sent.form.filter(|_| !sent.has_item_limits).map(without_limits);
+        let form = unlimited.as_ref().or(sent.form);
+        let body = text_request(&TextRequest { model: &self.name, messages, temperature, form, limit });
         let exchange = async {
             let mut answer = self.upstream.chat(body, &self.headers).await?;
             let (status, wait) = (answer.status, retry_after(&answer.headers, SystemTime::now()));
@@ -223,7 +271,16 @@ impl TextModel {
                 return TextRequestOutcome::Again(None, message);
             }
         };
-        if status.is_success() { self.read(body) } else { self.refused(status, wait, &body, sent) }
+        if !status.is_success() {
+            self.budget.settle(grant, 1, Usage::default());
+            return self.refused(status, wait, &body, sent);
+        }
+        let outcome = self.read(body);
+        if let TextRequestOutcome::Done(answered, usage) = &outcome {
+            let usage = usage.unwrap_or_else(|| grant.estimated_usage(answered.as_ref().ok()));
+            self.budget.settle(grant, 1, usage);
+        }
+        outcome
     }
 
     fn refused(
@@ -247,6 +304,9 @@ impl TextModel {
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if self.is_plainer_now(&message, sent) => {
                 TextRequestOutcome::Plainer
             }
+            StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if is_about_length(&message) => {
+                TextRequestOutcome::Shorter(reason)
+            }
             StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY if sent.form.is_some() => {
                 TextRequestOutcome::Rejected(reason)
             }
@@ -264,6 +324,14 @@ impl TextModel {
         let message = message.to_lowercase();
         if sent.temperature.is_some() && message.contains("temperature") {
             self.manners.has_own_temperature.store(true, Ordering::Relaxed);
+            return true;
+        }
+        if matches!(sent.limit, AnswerLimit::Tokens(_)) && message.contains("max_completion_tokens") {
+            self.manners.has_completion_limit.store(true, Ordering::Relaxed);
+            return true;
+        }
+        if sent.form.is_some() && sent.has_item_limits && message.contains("maxitems") {
+            self.manners.has_no_item_limits.store(true, Ordering::Relaxed);
             return true;
         }
         let is_about_form =
@@ -302,6 +370,26 @@ impl TextModel {
         };
         TextRequestOutcome::Done(Ok(answered), usage)
     }
+}
+
+/// Returns a schema without the limits of its lists.
+fn without_limits(form: &Value) -> Value {
+    match form {
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(name, value)| !(*name == "maxItems" && value.is_u64()));
+            kept.map(|(name, value)| (name.clone(), without_limits(value))).collect()
+        }
+        Value::Array(items) => items.iter().map(without_limits).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Whether a provider rejects a request because prompt and limit of the answer exceed the model's context.
+fn is_about_length(message: &str) -> bool {
+    let message = message.to_lowercase();
+    ["max_tokens", "max_completion_tokens", "context length", "context size", "context window"]
+        .iter()
+        .any(|words| message.contains(words))
 }
 
 /// Returns the beginning of a foreign text on one line.

@@ -74,7 +74,7 @@ pub use reasoning_part::ReasoningPart;
 pub use recorded::{RecordedAnswer, name_of, read_tools};
 pub use request::{ModelRequest, ToolsElsewhere};
 pub use sse::{SseError, SseEvent, SseReader};
-pub use text_request::{Role, text_request};
+pub use text_request::{AnswerLimit, Role, TextRequest, text_request};
 pub use tool_choice::ToolChoice;
 pub use tools::{SentTool, WrittenTool};
 

@@ -16,10 +16,6 @@ use crate::cli::table::{Column, TextTable};
 use callwright_lab::{NotesFiles, NotesReport, NotesRun, Variant, grouped, learn_notes};
 use callwright_memory::experience::Settings;
 use callwright_types::Scope;
-use callwright_upstream::{Patience, TextModel};
-
-/// Number of attempts per question when the provider is busy, and the longest wait between them.
-const PATIENCE: Patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
 
 /// Arguments of `learn notes`.
 #[derive(Debug, Args)]
@@ -34,7 +30,7 @@ pub(in crate::cli) struct LearnNotesArguments {
     /// Existing lessons, as --out writes them. New lessons are added to them.
     #[arg(long, value_name = "FILE")]
     notes: Option<PathBuf>,
-    /// Output file of all lessons, one per line. `-` is standard output, but then an interrupted run cannot be resumed.
+    /// Output file of all lessons, one per line. `-` is standard output, but then an interrupted run begins again.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Text file with instructions for the task, which become part of every prompt.
@@ -60,9 +56,6 @@ pub(in crate::cli) struct LearnNotesArguments {
     /// Output file of the report as JSON, in addition to the table on standard error.
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Resume an interrupted run.
-    #[arg(long)]
-    resume: bool,
 }
 
 /// Parses the name of a variant.
@@ -92,19 +85,22 @@ Lines of --demonstrations: {\"question\", \"truth\"}, and optionally \"thought\"
 
 Lines of --out and --notes are lessons (docs/experience.md); `callwright store import` imports them into the proxy's store. Files may have any size; \
 gzip input is accepted, and the output is gzip if the name of --out ends in .gz. Invalid lines are reported on standard error and \
-skipped; the exit status is then 1. The report goes to standard error.";
+skipped; the exit status is then 1. The report goes to standard error.
+
+Every answer is kept in a hidden file next to --out until the run ends. The same command continues an interrupted run and repeats no answered \
+request.";
 
 pub(super) fn run(arguments: LearnNotesArguments) -> VerbResult {
     let LearnNotesArguments { train, test, notes, out, instructions, demonstrations, mut variants, .. } = arguments;
-    let LearnNotesArguments { group, model, k, jobs, report: report_file, resume, .. } = arguments;
+    let LearnNotesArguments { group, model, k, jobs, report: report_file, .. } = arguments;
     let Some(model_name) = model.model.clone() else {
         return Err("no model is given; name it with --model, as its provider spells it".into());
     };
-    let model = Arc::new(TextModel::new(model.upstream()?, &model_name, PATIENCE));
+    let model = Arc::new(model.text_model(&model_name)?);
     let files = NotesFiles { train, test, notes, out, instructions, demonstrations };
     variants.dedup();
     let (scope, settings, jobs) = (Scope::of_group(&group), Settings::default(), jobs.get());
-    let run = NotesRun { model, model_name, scope, variants, k, settings, jobs, resume };
+    let run = NotesRun { model, model_name, scope, variants, k, settings, jobs };
     let progress = ProgressPrinter::new(false);
     let begun = Instant::now();
     let report = runtime()?.block_on(learn_notes(&files, &run, &progress));

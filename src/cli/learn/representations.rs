@@ -84,9 +84,6 @@ pub(in crate::cli) struct LearnRepresentationsArguments {
     jobs: Option<NonZeroUsize>,
     #[command(flatten)]
     method: MethodOptions,
-    /// Resume an interrupted run.
-    #[arg(long)]
-    resume: bool,
 }
 
 /// Options that disable or relax parts of the method, for comparison.
@@ -149,7 +146,8 @@ Traces are as the operator API returns them (see `callwright replay --help`), wi
 Exit status 3: nothing was learned, and the representations are unchanged.
 
 Files in --out: the representations, one editable YAML file, and the classifier beside it (docs/representations.md); report.json, \
-the scores of all tools; and, until the run ends, the state from which --resume continues.";
+the scores of all tools; and, until the run ends, the answers of the model: the same command continues an interrupted run and repeats no \
+answered request.";
 
 pub(super) fn run(arguments: &LearnRepresentationsArguments) -> VerbResult {
     let progress = ProgressPrinter::new(false);
@@ -222,8 +220,8 @@ impl LearnRepresentationsArguments {
         let Some(name) = &asking.of.model else {
             return Err("no model is given; name it with --model, as its provider spells it".into());
         };
-        let upstream = asking.of.upstream()?;
-        Ok(Some(Arc::new(LearnerModel::new(upstream, name, ModelSettings::default()))))
+        let model = Arc::new(asking.of.text_model(name)?);
+        Ok(Some(Arc::new(LearnerModel::new(model, name, ModelSettings::default()))))
     }
 
     /// Returns the prices of the model, if the configuration has them.
@@ -295,7 +293,7 @@ impl LearnRepresentationsArguments {
             parallel: self.jobs.map_or(LearnSettings::default().parallel, NonZeroUsize::get),
             ..LearnSettings::default()
         };
-        Ok(LearnRun { embedder, proposer, selector, model, settings, resume: self.resume })
+        Ok(LearnRun { embedder, proposer, selector, model, settings })
     }
 
     /// Prints the maximum cost of a run.

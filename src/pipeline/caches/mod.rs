@@ -14,7 +14,7 @@ use callwright_common::digest::of_parts;
 use callwright_common::limits::SMALL_CACHE_BYTES;
 use callwright_types::memory::Recalled;
 use callwright_types::{Lesson, Trace};
-use callwright_upstream::{Patience, TextModel, Upstream};
+use callwright_upstream::{Patience, RequestBudget, TextModel, Upstream};
 use callwright_wire::ModelRequest;
 
 pub(crate) use analysed_messages::{AnalysisCache, ExplainedFailure};
@@ -61,9 +61,15 @@ impl Caches {
     }
 
     /// Returns the planning model of this name at an upstream.
-    pub(crate) fn planning_model(&self, upstream: &Arc<Upstream>, model: &str) -> Arc<TextModel> {
+    pub(crate) fn planning_model(
+        &self,
+        upstream: &Arc<Upstream>,
+        model: &str,
+        budget: &Arc<RequestBudget>,
+    ) -> Arc<TextModel> {
         let key = (upstream.name().to_owned(), model.to_owned());
-        self.models.get_with(key, || Arc::new(TextModel::new(Arc::clone(upstream), model, PATIENCE)))
+        let create = || TextModel::new(Arc::clone(upstream), model, PATIENCE, Arc::clone(budget));
+        self.models.get_with(key, || Arc::new(create()))
     }
 }
 

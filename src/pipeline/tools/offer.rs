@@ -121,13 +121,6 @@ impl Offer {
             .get_or_init(|| self.tool_set.tools().iter().any(|tool| may_require_key(&tool.tool.parameters)))
     }
 
-    /// Whether a required argument may come from another tool, so that a plan may be needed: a key of any tool, or a value
-    /// that tools of a catalog, whose answers are documented, pass to one another.
-    pub(crate) fn may_require_supply(&self) -> bool {
-        let mut of_catalog = self.tool_set.tools().iter().filter(|tool| tool.tool.owner.is_proxy());
-        self.may_require_key() || of_catalog.nth(1).is_some()
-    }
-
     /// Whether it is known that no tool of this client list takes an argument from another one.
     pub(crate) fn is_without_supply(&self, index: &Arc<ProducerIndex>) -> bool {
         let known = self.without_supply.lock().unwrap_or_else(PoisonError::into_inner);

@@ -83,20 +83,6 @@ impl PlanContext {
         self.offered.iter().any(|position| self.indexed.requires_key(*position, self))
     }
 
-    /// Whether a required argument of an offered tool may come from another tool: a key, or a value of a documented
-    /// answer.
-    pub(crate) fn requires_supply(&self) -> bool {
-        let mut documented =
-            self.offered.iter().filter(|at| self.tool(**at).is_some_and(|tool| !tool.outputs.is_empty()));
-        self.requires_key() || documented.nth(1).is_some()
-    }
-
-    /// Whether a step of the request may take a value from another call: an offered tool requires a key, or the request
-    /// has several steps. If not, the tools need not be scored for it.
-    pub(crate) fn may_lack_input(&self, request: &str) -> bool {
-        self.requires_key() || Request::parse(request).has_several_clauses()
-    }
-
     /// Analyses a request text. Uses vectors only if the embedder returns them at once.
     pub(crate) async fn analyse_at_once(&self, pipeline: &Pipeline, turn: &Turn, text: &str) -> RequestScores {
         let embedder = turn.tooling.toolset_index.embedder.as_ref().filter(|embedder| embedder.is_immediate());

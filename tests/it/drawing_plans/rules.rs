@@ -1,6 +1,6 @@
 //! Rules of drawing, one by one, with scripted answers.
 
-use callwright_plan::generation::{BudgetLimit, GenerationError, GenerationOutcome, GenerationSettings};
+use callwright_plan::generation::{BudgetSpent, GenerationError, GenerationOutcome, GenerationSettings};
 use callwright_types::Plan;
 use serde_json::{Value, json};
 
@@ -142,10 +142,10 @@ fn limits_hold() {
     assert_eq!((plan(&small).nodes().len(), plan(&small).missing().count()), (2, 1));
     let settings = GenerationSettings { requests: 3, ..GenerationSettings::default() };
     let (costly, script) = drawn(&[goal(), booking(), start(), jack()], &settings);
-    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(BudgetLimit::Requests(3))), 3));
+    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(BudgetSpent::Requests(3))), 3));
     let settings = GenerationSettings { tokens: 50, ..GenerationSettings::default() };
     let (costly, script) = drawn(&[goal()], &settings);
-    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(BudgetLimit::Tokens(50))), 0));
+    assert_eq!((costly.result, script.count()), (Err(GenerationError::Limit(BudgetSpent::Tokens(50))), 0));
 }
 
 #[test]

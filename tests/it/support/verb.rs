@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::{POLL, Received, Reply, Server, guarded};
+
 /// Output and exit status of a verb.
 pub(crate) struct Said {
     pub(crate) status: Option<i32>,
@@ -60,6 +62,56 @@ impl Folder {
     /// Starts the binary with pipes for standard input, output and error.
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
         command(self.0.path(), arguments).spawn().unwrap()
+    }
+}
+
+/// A verb that uses a model, and is killed again and again.
+pub(crate) struct Kills<'a> {
+    /// Path of its journal, whose lines count the answers that arrived.
+    pub(crate) journal: &'a str,
+    /// Starts the verb in a folder.
+    pub(crate) start: &'a dyn Fn(&Folder, &Server) -> Child,
+    /// The scripted model.
+    pub(crate) play: fn(&Received) -> Reply,
+}
+
+impl Kills<'_> {
+    /// Kills the verb after every few answers, until it ends. Returns the answered requests and the number of kills.
+    pub(crate) async fn until_the_end(&self, folder: &Folder) -> (Vec<Value>, usize) {
+        const MOST_ANSWERS: usize = 2;
+        let (mut random, mut answered) = (fastrand::Rng::with_seed(43), Vec::new());
+        for kills in 0.. {
+            let (answers, play) = (random.usize(1..=MOST_ANSWERS), self.play);
+            let reply =
+                move |number, request: &Received| if number < answers { play(request) } else { Reply::silence() };
+            let server = Server::scripted(reply).await;
+            let mut child = (self.start)(folder, &server);
+            let lines = || std::fs::read(folder.path(self.journal)).unwrap_or_default();
+            let kept = || lines().iter().filter(|byte| **byte == b'\n').count().saturating_sub(1);
+            let ended = guarded("an answer in the journal, or the end", async {
+                loop {
+                    if let Some(status) = child.try_wait().unwrap() {
+                        break Some(status);
+                    }
+                    if kept() >= answered.len() + answers {
+                        break None;
+                    }
+                    tokio::time::sleep(POLL).await;
+                }
+            });
+            let ended = ended.await;
+            answered.extend(server.received().iter().take(answers).map(Received::json));
+            if let Some(status) = ended {
+                assert!(status.success(), "{status}");
+                return (answered, kills);
+            }
+            child.kill().unwrap();
+            // It may just have ended.
+            if child.wait().unwrap().success() || !folder.path(self.journal).exists() {
+                return (answered, kills);
+            }
+        }
+        unreachable!("the loop returns")
     }
 }
 

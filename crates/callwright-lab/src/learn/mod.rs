@@ -1,12 +1,11 @@
 //! `learn`: representations from samples, and lessons from labelled questions, without a server. Owns the files,
-//! reports and resumption of such runs. Must not learn by itself: the learners in `callwright-knowledge` do.
+//! reports of such runs. Must not learn by itself: the learners in `representation` and `callwright-memory` do.
 
 mod job;
 mod notes;
 mod report;
 mod run;
 mod samples;
-mod state;
 mod test;
 
 pub use job::{LearnFiles, LearnInputs, StoredInputs};

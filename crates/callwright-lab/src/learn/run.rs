@@ -3,16 +3,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
-use serde::{Deserialize, Serialize};
+use jiff::tz::TimeZone;
 
 use super::job::LearnInputs;
 use super::report::{Report, ToolScores};
-use super::state::{Inputs, StateFile};
 use super::test::test;
 use crate::OfflineError;
+use crate::journal::{JournaledModel, journal_in};
 use crate::representation::{
-    AnswerCache, LearnResult, LearnSettings, Learner, LearnerComponents, LearnerModel, LlmSelector, Proposer,
+    LearnResult, LearnSettings, Learner, LearnerComponents, LearnerModel, LlmSelector, Proposer,
 };
 use callwright_common::progress::ProgressObserver;
 use callwright_memory::representation::{LearnerRun, Ranking, StoredPattern};
@@ -32,8 +33,6 @@ pub struct LearnRun {
     pub model: Option<Arc<LearnerModel>>,
     /// Settings such as iterations, threshold and seed.
     pub settings: LearnSettings,
-    /// Whether to resume an interrupted run, if there is one.
-    pub resume: bool,
 }
 
 impl LearnRun {
@@ -42,70 +41,34 @@ impl LearnRun {
     }
 }
 
-/// State of a run between iterations.
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct LearnState {
-    answers: AnswerCache,
-    spent: Cost,
-}
-
-/// Learns, and writes the representations and the report.
+/// Learns, and writes the representations and the report. An interrupted run is resumed.
 ///
 /// # Errors
-/// [`OfflineError`] if an interrupted run exists and `run` does not resume it, learning is impossible, or
-/// files cannot be written.
+/// [`OfflineError`] if learning is impossible, or files cannot be read or written.
 pub async fn learn(
     prepared: &LearnInputs,
     run: LearnRun,
     observer: &dyn ProgressObserver,
 ) -> Result<Report, OfflineError> {
-    let file = StateFile::new(prepared.folder(), inputs(prepared, &run));
-    let kept = file.begin_or_resume::<LearnState>(run.resume)?;
-    let (date, before) = (kept.date, kept.state.spent);
-    if let Some(model) = &run.model {
-        model.cache().restore(kept.state.answers);
-    }
-    let spent = || {
-        let mut spent = before;
-        spent.add(run.model.as_ref().map(|model| model.cost()).unwrap_or_default());
-        spent
-    };
+    let model = run.model.as_ref().map(|model| model.journal());
+    model.map_or(Ok(()), |model| model.resume(journal_in(prepared.folder())))?;
+    let begun = model.map_or_else(Timestamp::now, JournaledModel::begun);
     let (embedder, proposer, selector) = (run.embedder.clone(), run.proposer.clone(), run.selector.clone());
     let components = LearnerComponents { embedder, proposer, selector };
     let samples = &prepared.samples.samples;
     let mut learner = Learner::new(&prepared.texts(), samples, components, run.settings.clone(), Some(observer))
         .await
         .map_err(OfflineError::Learning)?;
-    while learner.step().await.map_err(OfflineError::Learning)? {
-        let answers = run.model.as_ref().map(|model| model.cache().answers()).unwrap_or_default();
-        file.save(date, &LearnState { answers, spent: spent() })?;
-    }
+    while learner.step().await.map_err(OfflineError::Learning)? {}
     let learned = learner.result().await.map_err(OfflineError::Learning)?;
-    let mut report = report(prepared, &run, &learned, spent());
+    let mut report = report(prepared, &run, &learned, model.map(JournaledModel::cost).unwrap_or_default());
     if !report.has_learned_nothing() {
-        write(prepared, &run, &learned, &report, date)?;
+        write(prepared, &run, &learned, &report, begun.to_zoned(TimeZone::UTC).date())?;
     }
     report.test = test(prepared, run.embedder.as_deref()).await?;
     prepared.write_report(&report)?;
-    file.remove()?;
+    model.map_or(Ok(()), JournaledModel::finish)?;
     Ok(report)
-}
-
-/// Returns the digest of the inputs that identify a run.
-fn inputs(prepared: &LearnInputs, run: &LearnRun) -> Inputs {
-    let mut inputs = Inputs::default();
-    let embedder = run.embedder.as_ref().map_or("", |embedder| embedder.id());
-    for part in [run.proposer.name(), &run.proposer.settings(), run.selector_name(), embedder] {
-        inputs.add(part);
-    }
-    let candidates = run.selector.as_ref().map_or(1, |selector| selector.candidates());
-    inputs.add(&candidates.to_string());
-    // Debug output covers new settings without a list to maintain.
-    // The numbers of threads and of concurrent requests do not affect the result.
-    inputs.add(&format!("{:?}", LearnSettings { parallel: 0, jobs: 0, ..run.settings.clone() }));
-    inputs.add(&format!("{:?}", prepared.texts()));
-    inputs.add(&format!("{:?}", prepared.samples.samples));
-    inputs
 }
 
 fn write(

@@ -11,6 +11,7 @@ use super::record::{PlanRecord, ReadRecord, read_batch};
 use super::toolsets::{Ingredients, PlanToolsets, ToolsetCounts};
 use crate::OfflineError;
 use crate::input::refuse_second_stream;
+use crate::journal::{JournaledModel, journal_beside};
 use crate::lines::{InputLines, LineBatch};
 use crate::output::OutputWriter;
 use crate::processing::{ProcessedBatch, process_lines};
@@ -21,7 +22,6 @@ use callwright_plan::producers::Edges;
 use callwright_search::embedding::Embedder;
 use callwright_types::plan::Source;
 use callwright_types::{Cost, Plan};
-use callwright_upstream::TextSource;
 
 /// Inputs and settings of a run.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct DrawJob {
     /// Embedding model; without it, texts are compared by words only.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// Model that draws the plans.
-    pub model: Arc<dyn TextSource>,
+    pub model: Arc<JournaledModel>,
     /// Settings and limits of drawing.
     pub settings: GenerationSettings,
     /// Whether graph, cost and rejected drafts are written too.
@@ -72,7 +72,7 @@ pub struct DrawSummary {
     pub problems: u64,
 }
 
-/// Draws the plan of every line and writes one output line for each usable one, in order.
+/// Draws the plan of every line and writes one output line for each usable one, in order. An interrupted run is resumed.
 ///
 /// # Errors
 /// [`OfflineError`] if a file cannot be read or written, there is no toolset, or the embedder fails. Unusable lines are
@@ -90,6 +90,9 @@ pub fn plans(job: &DrawJob, runtime: &Handle, observer: &dyn ProgressObserver) -
     let ToolsetCounts { toolsets: known, tools, repeated, problems } = toolsets.counts;
     let mut summary = DrawSummary { toolsets: known, tools, repeated, problems, ..DrawSummary::default() };
     let records = InputLines::open(&job.records)?;
+    if let Some(journal) = journal_beside(&job.plans) {
+        job.model.resume(journal)?;
+    }
     let output = OutputWriter::create(&job.plans, &[&job.tools, &job.records])?;
     // One thread: the plans of a batch are drawn concurrently, and wait for a model.
     let process = |batch: &LineBatch, drawn: &mut ProcessedBatch<'_, GenerationOutcome>| {
@@ -97,6 +100,8 @@ pub fn plans(job: &DrawJob, runtime: &Handle, observer: &dyn ProgressObserver) -
     };
     let read = process_lines(records, Some(output), 1, observer, process, |drawn| summary.count(&drawn))?;
     summary.problems += read.problems;
+    summary.cost = job.model.cost();
+    job.model.finish()?;
     Ok(summary)
 }
 
@@ -138,7 +143,6 @@ async fn draw(job: &DrawJob, read: &ReadRecord<'_>) -> GenerationOutcome {
 impl DrawSummary {
     fn count(&mut self, drawn: &GenerationOutcome) {
         self.records += 1;
-        self.cost.add(drawn.cost.total());
         match &drawn.result {
             Ok(plan) => {
                 self.plans += 1;

@@ -9,6 +9,4 @@ pub use learner::{
     LearnError, LearnResult, LearnSettings, LearnedClassifier, LearnedPattern, LearnedTool, Learner, LearnerComponents,
     LearningPoint, ProposeError, Proposer, Sample,
 };
-pub use model::{
-    AnswerCache, CachingModel, Candidate, Estimate, LearnerModel, LlmProposer, LlmSelector, ModelSettings,
-};
+pub use model::{Candidate, Estimate, LearnerModel, LlmProposer, LlmSelector, ModelSettings};

@@ -7,9 +7,9 @@ use super::prompts::repair;
 use super::settings::GenerationSettings;
 use callwright_common::limits::{LISTED, PROMPT_TEXT_CHARS};
 use callwright_common::text::beginning;
-use callwright_prompt::{Budget, BudgetedModel, NoAnswer, Question};
+use callwright_prompt::{BudgetedModel, NoAnswer, Question};
 use callwright_types::Cost;
-use callwright_upstream::TextSource;
+use callwright_upstream::{RequestLimits, TextSource};
 use callwright_wire::Role;
 
 /// Cost of the requests, by purpose. Tokens are as reported by the provider, else estimated.
@@ -96,8 +96,8 @@ fn since(now: Cost, before: Cost) -> Cost {
 
 /// Returns the model within the limits of the settings.
 pub(super) fn budgeted<'a>(source: &'a dyn TextSource, settings: &GenerationSettings) -> BudgetedModel<'a> {
-    let budget = Budget { requests: settings.requests, tokens: settings.tokens };
-    BudgetedModel { source, temperature: settings.temperature, budget, spent: Cost::default() }
+    let (requests, tokens) = (settings.requests, settings.tokens);
+    BudgetedModel::new(source, settings.temperature, RequestLimits { requests, tokens, ..RequestLimits::default() })
 }
 
 /// Sends the question. If the answer has faults, sends them to the model once. Of two faulty answers, the second is used

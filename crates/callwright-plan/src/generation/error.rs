@@ -1,7 +1,8 @@
 //! Reasons why there is no plan.
 
-use callwright_prompt::{BudgetLimit, NoAnswer};
+use callwright_prompt::NoAnswer;
 use callwright_types::plan::PlanError;
+use callwright_upstream::BudgetSpent;
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,8 +27,8 @@ pub enum GenerationError {
     #[error("{0}")]
     Unanswered(String),
     /// A limit is reached.
-    #[error("the plan takes {0}")]
-    Limit(BudgetLimit),
+    #[error("the plan exceeds a limit: {0}")]
+    Limit(BudgetSpent),
 }
 
 impl From<NoAnswer> for GenerationError {

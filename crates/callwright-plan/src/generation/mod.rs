@@ -27,7 +27,7 @@ mod settings;
 mod template;
 
 pub use super::tools::{PlanTool, ToolList, Tools};
-pub use callwright_prompt::BudgetLimit;
+pub use callwright_upstream::BudgetSpent;
 pub use choose::{ChoiceInputs, ChoiceResult, choose};
 pub use converse::PlanningCost;
 pub use error::GenerationError;

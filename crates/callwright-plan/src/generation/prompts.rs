@@ -109,6 +109,7 @@ pub(super) fn selection(
     let names: Vec<&str> = tools.iter().map(|(name, _)| *name).collect();
     Question::new(system, &ToolSelectionData { conversation, tools: offered(tools, settings) })
         .allowing("/properties/goals/items/properties/tool", &names)
+        .limiting("/properties/goals", settings.nodes)
 }
 
 #[derive(Serialize)]
@@ -217,6 +218,7 @@ pub(super) fn completion(
     Question::new(system, &CompletionData { conversation, wanted: call })
         .allowing("/properties/calls/items/properties/tool", &tools)
         .allowing("/properties/arguments/items/properties/name", &names)
+        .limiting("/properties/arguments", names.len())
 }
 
 #[derive(Serialize)]

@@ -76,10 +76,25 @@ pub(super) struct KeySources<'a> {
 }
 
 impl KeySources<'_> {
-    /// Returns the best candidate that evidently supplies the argument of the tool at a position.
+    /// Returns the best candidate that evidently supplies the argument of the tool at a position. One that requires no
+    /// key comes first, and one that requires a key of the same thing supplies nothing.
     pub(super) fn evident(&self, tool: usize, argument: &str) -> Option<Candidate> {
-        let candidates = self.producers.candidates(tool, argument, self.scores, MAX_CANDIDATES);
-        candidates.into_iter().find(|candidate| is_evident(self.tools, argument, candidate))
+        let things = things(self.tools.tool(tool).as_ref()?, argument);
+        let candidates = self.producers.candidates(tool, argument, self.scores, MAX_CANDIDATES).into_iter();
+        let mut evident: Vec<(Candidate, bool)> = Vec::new();
+        for candidate in candidates.filter(|candidate| is_evident(self.tools, argument, candidate)) {
+            let Some(producer) = self.tools.tool(candidate.tool) else { continue };
+            let keys =
+                producer.tool.parameters().filter(|parameter| parameter.required && is_key(&producer, parameter));
+            let mut of_keys = keys.map(|key| self::things(&producer, key.name)).peekable();
+            let needs_key = of_keys.peek().is_some();
+            if is_stated(&candidate) || !of_keys.any(|of_key| of_key == things) {
+                evident.push((candidate, needs_key));
+            }
+        }
+        let first = evident.iter().position(|(candidate, needs_key)| is_stated(candidate) || !needs_key);
+        let best = if evident.is_empty() { None } else { Some(evident.swap_remove(first.unwrap_or_default())) };
+        best.map(|(candidate, _)| candidate)
     }
 }
 
@@ -188,7 +203,7 @@ impl Prerequisite {
 
 fn is_evident(tools: &dyn Tools, argument: &str, candidate: &Candidate) -> bool {
     let Some(producer) = tools.tool(candidate.tool) else { return false };
-    if weight(candidate, Evidence::Confirmed) > 0.0 || weight(candidate, Evidence::Linked) > 0.0 {
+    if is_stated(candidate) {
         return true;
     }
     let contrary = [Evidence::Writes, Evidence::Itself, Evidence::Echo, Evidence::Needs];
@@ -203,6 +218,11 @@ fn is_evident(tools: &dyn Tools, argument: &str, candidate: &Candidate) -> bool 
     weight(candidate, Evidence::Key) >= KEY
         || weight(candidate, Evidence::Collection) > 0.0
         || weight(candidate, Evidence::Identifies) > 0.0 && same_name
+}
+
+/// Whether the operator or the document states the source.
+fn is_stated(candidate: &Candidate) -> bool {
+    weight(candidate, Evidence::Confirmed) > 0.0 || weight(candidate, Evidence::Linked) > 0.0
 }
 
 /// Returns the weight of one kind of evidence for a candidate; 0 without such evidence.

@@ -18,11 +18,6 @@ static BETWEEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)[.;:?!]\s|[,\n，。；、？！]|\b(?:and|then|finally|also|next|afterwards|after that)\b").unwrap()
 });
 
-/// Texts in quotation marks.
-#[allow(clippy::unwrap_used, reason = "a constant pattern, which a test compiles")]
-static QUOTED: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new("\"[^\"]+\"|(?:^|\\s)'[^']+'|“[^”]+”|‘[^’]+’|«[^»]+»|「[^」]+」").unwrap());
-
 /// Clauses of a request, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Request {
@@ -50,52 +45,14 @@ impl Request {
         self.clauses.iter().map(|clause| clause.text.clone()).collect()
     }
 
-    /// Whether the request has more than one clause.
-    pub fn has_several_clauses(&self) -> bool {
-        self.clauses.len() > 1
-    }
-
     /// Returns the distinct terms of each clause, in ascending order.
     pub(super) fn clauses(&self) -> impl ExactSizeIterator<Item = &[Term]> {
         self.clauses.iter().map(|clause| clause.terms.as_slice())
     }
 
-    /// Returns the number of values in each clause.
-    pub(super) fn clause_values(&self) -> impl Iterator<Item = ClauseValues> {
-        self.clauses.iter().map(|clause| ClauseValues::count(&clause.text))
-    }
-
     /// Returns the terms of a clause that are written like values. They only refer to tools that contain them.
     pub(super) fn values(&self, clause: usize) -> &[Term] {
         self.clauses.get(clause).map_or(&[], |clause| &clause.values)
-    }
-}
-
-/// Number of values in a clause, by their form.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct ClauseValues {
-    pub(super) numbers: usize,
-    /// Quoted texts, runs of proper names, and words with digits that are no numbers.
-    pub(super) texts: usize,
-}
-
-impl ClauseValues {
-    fn count(clause: &str) -> Self {
-        let mut values = Self { texts: QUOTED.find_iter(clause).count(), ..Self::default() };
-        let plain = QUOTED.replace_all(clause, " ");
-        let mut is_in_name = false;
-        for (at, word) in plain.split_whitespace().enumerate() {
-            let word = word.trim_matches(|sign: char| !sign.is_alphanumeric());
-            let is_name = at > 0 && word.starts_with(char::is_uppercase) && word.chars().count() > 1;
-            let has_digit = word.contains(|sign: char| sign.is_ascii_digit());
-            if has_digit && word.chars().all(|sign| sign.is_ascii_digit() || ".,".contains(sign)) {
-                values.numbers += 1;
-            } else if has_digit || is_name && !is_in_name {
-                values.texts += 1;
-            }
-            is_in_name = is_name;
-        }
-        values
     }
 }
 
@@ -126,7 +83,6 @@ pub struct RequestScores {
     pub(super) used: Vec<usize>,
     /// Positions of the tools whose calls are requested, in ascending order.
     pub(super) requested: Vec<usize>,
-    pub(super) values: Vec<ClauseValues>,
 }
 
 impl RequestScores {
@@ -169,17 +125,6 @@ mod tests {
         assert_eq!(request.values(0), terms(&expected));
         assert!(Request::parse("Rooms").values(0).is_empty());
         assert!(request.values(1).is_empty());
-    }
-
-    #[test]
-    fn values_are_counted_by_their_form() {
-        let of = |clause: &str| {
-            let ClauseValues { numbers, texts } = ClauseValues::count(clause);
-            (numbers, texts)
-        };
-        assert_eq!(of("Buy 2 tickets from New York to Boston at 10:30"), (1, 3));
-        assert_eq!(of("encrypt that password with the key 'my key' of $1,000.50"), (1, 1));
-        assert_eq!(of("Encrypt it"), (0, 0));
     }
 
     #[test]

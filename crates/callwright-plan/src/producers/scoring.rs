@@ -49,8 +49,7 @@ impl Producers {
         best.sort_unstable_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
         best.truncate(MAX_REQUEST_TOOLS_OVERALL);
         let best = best.into_iter().map(|(_, tool)| tool).collect();
-        let values = request.clause_values().collect();
-        RequestScores { segments, best, used: Vec::new(), requested: Vec::new(), values }
+        RequestScores { segments, best, used: Vec::new(), requested: Vec::new() }
     }
 }
 
@@ -111,15 +110,6 @@ impl ScoreScope {
 /// Tolerance of score comparisons: sums of equal tools may differ by the order of addition.
 const ROUNDING: f32 = 1e-4;
 
-/// Tool to which a clause of the request clearly refers, with the number of values in the clause.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ClauseLeader {
-    pub(crate) tool: usize,
-    pub(crate) numbers: usize,
-    /// Other values in the clause.
-    pub(crate) texts: usize,
-}
-
 impl Producers {
     /// Returns the tools that some clause of the request ranks first without a tie, in the order of the clauses. Tools
     /// that may not be called are ignored. Unclear clauses yield no tool.
@@ -129,18 +119,6 @@ impl Producers {
         for clause in 0..clauses {
             if let Some(leader) = self.leader(scores, clause).filter(|leader| !leaders.contains(leader)) {
                 leaders.push(leader);
-            }
-        }
-        leaders
-    }
-
-    /// Returns the clauses that refer clearly to one tool, with the tool, in order; each tool once.
-    pub(crate) fn clause_leaders(&self, scores: &RequestScores) -> Vec<ClauseLeader> {
-        let mut leaders: Vec<ClauseLeader> = Vec::new();
-        for (clause, values) in scores.values.iter().enumerate() {
-            let Some(tool) = self.leader(scores, clause) else { continue };
-            if leaders.iter().all(|leader| leader.tool != tool) {
-                leaders.push(ClauseLeader { tool, numbers: values.numbers, texts: values.texts });
             }
         }
         leaders

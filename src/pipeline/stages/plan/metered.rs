@@ -36,7 +36,7 @@ impl MeteredModel {
     pub(in crate::pipeline::stages) fn new(context: &StageContext<'_>, purpose: Purpose) -> Self {
         let turn = &*context.turn;
         let (upstream, name) = planning_model(context.pipeline, turn);
-        let model = context.pipeline.caches.planning_model(&upstream, &name);
+        let model = context.pipeline.caches.planning_model(&upstream, &name, &context.pipeline.own_requests);
         Self {
             // The upstream selects which of the client's header fields it forwards.
             model: model.for_client(turn.headers.clone()),

@@ -81,12 +81,12 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
     }
     let request = asked_now(&context.turn.request)?;
     let is_outlined = past.as_ref().is_some_and(|past| past.mode == ProceduresMode::Always);
-    // The rules for plans and for outlines need a required argument that another tool may supply.
-    let needs_supply = matches!(mode, PlanMode::Auto | PlanMode::Off) && !is_outlined;
-    if needs_supply && !context.offering.offer.may_require_supply() {
+    // The rules for plans and for outlines need a required key.
+    let needs_key = matches!(mode, PlanMode::Auto | PlanMode::Off) && !is_outlined;
+    if needs_key && !context.offering.offer.may_require_key() {
         return None;
     }
-    let tools = plan_tools(context, needs_supply).await?;
+    let tools = plan_tools(context, needs_key).await?;
     let conversation = context.conversation();
     let (mut reason, lacks) = needed(context, &tools, &conversation, &request, past.is_some()).await;
     let is_outlined = is_outlined || lacks;
@@ -112,25 +112,25 @@ async fn begin(context: &mut StageContext<'_>) -> Option<PlanRun> {
     drawing::begin(context, &sketch, reason, procedure).await
 }
 
-/// Returns the tools of the turn as the planner sees them; `None` if they are not indexed yet, or if `needs_supply` is
-/// set and no offered tool requires an argument that another tool may supply.
-async fn plan_tools(context: &StageContext<'_>, needs_supply: bool) -> Option<PlanContext> {
+/// Returns the tools of the turn as the planner sees them; `None` if they are not indexed yet, or if `needs_key` is
+/// set and no offered tool requires a key.
+async fn plan_tools(context: &StageContext<'_>, needs_key: bool) -> Option<PlanContext> {
     let StageContext { pipeline, turn, offering, .. } = context;
     let (offer, index) = (&offering.offer, &turn.tooling.producers);
     let is_clients_list = offering.is_clients_list();
-    if needs_supply && is_clients_list && offer.is_without_supply(index) {
+    if needs_key && is_clients_list && offer.is_without_supply(index) {
         return None;
     }
     // Compiles the offered tools, so it belongs to the same CPU work.
     let tools = PlanContext::with(pipeline, turn, offering, |tools| {
-        tools.requires_supply();
+        tools.requires_key();
     })
     .await?;
-    let requires_supply = tools.requires_supply();
-    if !requires_supply && is_clients_list {
+    let requires_key = tools.requires_key();
+    if !requires_key && is_clients_list {
         offer.note_without_supply(index);
     }
-    (!needs_supply || requires_supply).then_some(tools)
+    (!needs_key || requires_key).then_some(tools)
 }
 
 /// Returns the reason for a plan, if one is needed, and whether the request lacks several inputs without a clear
@@ -148,7 +148,7 @@ async fn needed(
     if !has_rule && !has_past {
         return (always, false);
     }
-    if !tools.may_lack_input(request) || !has_past && !tools.indexed.may_need_plan(tools) {
+    if !tools.requires_key() || !has_past && !tools.indexed.may_need_plan(tools) {
         return (always, false);
     }
     // A simple turn must not wait for vectors.

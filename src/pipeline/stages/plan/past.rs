@@ -11,7 +11,7 @@ use crate::pipeline::state::{ChatDraft, Turn};
 use crate::pipeline::tools::PlanContext;
 use callwright_common::digest::of_parts;
 use callwright_memory::experience::{Settings, draw};
-use callwright_memory::procedures::workflow::{Budget, OutlineRequest, ProcedureLookup, note, outline};
+use callwright_memory::procedures::workflow::{OutlineRequest, ProcedureLookup, note, outline};
 use callwright_memory::procedures::{ProcedureQuery, template};
 use callwright_plan::generation::Tools;
 use callwright_telemetry::OperationKind;
@@ -19,6 +19,7 @@ use callwright_telemetry::labels::{MemoryKind, Stage};
 use callwright_types::memory::{Fingerprint, Recalled};
 use callwright_types::rules::{Mode, ProceduresMode};
 use callwright_types::{Owner, Procedure, Purpose, Scope, UsageCounter};
+use callwright_upstream::RequestLimits;
 use callwright_wire::ModelRequest;
 
 use super::metered::{MeteredModel, StageContext};
@@ -95,12 +96,13 @@ impl Past {
         let told: Vec<(&str, &str)> =
             offered.iter().map(|tool| (tool.tool.name(), tool.tool.tool.description.as_str())).collect();
         let (limits, settings) = (&context.turn.policy.limits, library.settings());
-        let budget = Budget {
+        let limits = RequestLimits {
             requests: settings.requests.min(u64::from(limits.plan_requests)),
             tokens: settings.tokens.min(limits.plan_tokens),
+            ..RequestLimits::default()
         };
         let model = MeteredModel::new(context, Purpose::Procedure);
-        let made = outline(&OutlineRequest { request, tools: &told }, &lookup, &model, budget, settings).await;
+        let made = outline(&OutlineRequest { request, tools: &told }, &lookup, &model, limits, settings).await;
         model.charge(context);
         context.pipeline.metrics.recalls.inc(MemoryKind::Procedure, !made.steps.is_empty());
         if let Some(stopped) = &made.stopped {

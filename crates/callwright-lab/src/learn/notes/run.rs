@@ -6,15 +6,12 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use super::inputs::{NotesInputs, TrainingCase, write_lessons};
 use super::report::{NotesReport, Variant, VariantReport};
 use crate::OfflineError;
-use crate::input::STANDARD_STREAM;
-use crate::learn::state::{Inputs, StateFile};
+use crate::journal::{JournaledModel, journal_beside};
 use crate::output::refuse_input;
-use crate::representation::{AnswerCache, CachingModel};
 use callwright_common::progress::{ProgressObserver, StepLength};
 use callwright_memory::experience::prompts::PromptNote;
 use callwright_memory::experience::{
@@ -22,15 +19,12 @@ use callwright_memory::experience::{
 };
 use callwright_memory::{LearnOutcome, MemoryChange};
 use callwright_types::memory::{Author, Backing};
-use callwright_types::{Cost, Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
+use callwright_types::{Evidence, EvidenceKind, Lesson, LessonDraft, Polarity, Scope};
 use callwright_upstream::TextSource;
 
-/// Number of questions between two writes of the state file.
-const SAVED_AFTER: usize = 20;
-
 /// Hint about the answers of a run that ends early.
-const KEPT: &str = "its answers so far are kept; continue with --resume";
-const NOT_KEPT: &str = "its answers are lost; with --out FILE they are kept, and the run can be resumed";
+const KEPT: &str = "its answers so far are kept; the same command continues";
+const NOT_KEPT: &str = "its answers are lost; with --out FILE they are kept";
 
 #[derive(Debug, Clone, Default)]
 pub struct NotesFiles {
@@ -53,7 +47,7 @@ pub struct NotesFiles {
 pub struct NotesRun {
     /// Model to query.
     pub model: Arc<dyn TextSource>,
-    /// Name of the model: a run must not be resumed with another model.
+    /// Its name.
     pub model_name: String,
     /// Scope of the new lessons.
     pub scope: Scope,
@@ -65,21 +59,12 @@ pub struct NotesRun {
     pub settings: Settings,
     /// Number of parallel questions.
     pub jobs: usize,
-    /// Whether to resume an interrupted run, if there is one.
-    pub resume: bool,
 }
 
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct NotesState {
-    answers: AnswerCache,
-    spent: Cost,
-}
-
-/// Learns from questions, tests the lessons on others, and writes the lessons.
+/// Learns from questions, tests the lessons on others, and writes the lessons. An interrupted run is resumed.
 ///
 /// # Errors
-/// [`OfflineError`] if an interrupted run exists and `run` does not resume it, the model does not answer,
-/// or files cannot be read or written.
+/// [`OfflineError`] if the model does not answer, or files cannot be read or written.
 pub async fn learn_notes(
     files: &NotesFiles,
     run: &NotesRun,
@@ -90,22 +75,19 @@ pub async fn learn_notes(
     // Checked before the first model request.
     files.out.as_ref().map_or(Ok(()), |out| refuse_input(out, &inputs))?;
     let read = NotesInputs::read(files, observer)?;
-    let state = state_file(files, run, &read);
-    let kept = match &state {
-        Some(file) => file.begin_or_resume::<NotesState>(run.resume)?,
-        None => StateFile::beside(Path::new(""), Inputs::default()).begin(jiff::civil::Date::default()),
-    };
-    let model = Arc::new(CachingModel::new(Arc::clone(&run.model)));
-    model.restore(kept.state.answers);
-    let note_taker = NoteTaker::new(Arc::<CachingModel>::clone(&model), run.settings).with_guide(read.guide.clone());
-    let school = NotesTrainer { run, observer, note_taker, model, state, date: kept.date, spent: kept.state.spent };
+    let model = Arc::new(JournaledModel::new(Arc::clone(&run.model), &run.model_name));
+    if let Some(journal) = files.out.as_deref().and_then(journal_beside) {
+        model.resume(journal)?;
+    }
+    let note_taker = NoteTaker::new(Arc::<JournaledModel>::clone(&model), run.settings).with_guide(read.guide.clone());
+    let school = NotesTrainer { run, observer, note_taker, model };
     let mut report = NotesReport { problems: read.read.problems, lines: read.read.lines, ..NotesReport::default() };
     let mut lesson_store = LessonStore::new(read.lessons.iter().cloned().map(StoredLesson::from), run.settings);
     if !read.train.is_empty() {
         let trained = school.train(&read.train).await?;
         report.trained = trained.len();
         report.trained_right = trained.iter().filter(|trained| trained.is_right).count();
-        lesson_store = learned(lesson_store, &read.train, &trained, run);
+        lesson_store = learned(lesson_store, &read.train, &trained, run, school.model.begun());
     }
     let lessons = lesson_store.in_scope(&run.scope);
     report.count(lessons.iter().map(AsRef::as_ref));
@@ -116,25 +98,9 @@ pub async fn learn_notes(
         report.tested = read.test.len();
         report.variants = school.test(&read, &lessons).await?;
     }
-    report.cost = school.cost();
-    school.state.as_ref().map_or(Ok(()), StateFile::remove)?;
+    report.cost = school.model.cost();
+    school.model.finish()?;
     Ok(report)
-}
-
-/// Returns the state file, next to the output file of the lessons; `None` without an output file.
-fn state_file(files: &NotesFiles, run: &NotesRun, read: &NotesInputs) -> Option<StateFile> {
-    let out = files.out.as_ref().filter(|out| out.as_os_str() != STANDARD_STREAM)?;
-    let mut inputs = Inputs::default();
-    inputs.add(&run.model_name);
-    let parts = [
-        format!("{:?}", (run.k, run.settings)),
-        format!("{:?}", (&read.train, &read.test)),
-        format!("{:?}", read.guide),
-    ];
-    for part in parts {
-        inputs.add(&part);
-    }
-    Some(StateFile::beside(out, inputs))
 }
 
 /// Adds the lessons of the training to the lesson_store and merges near-duplicates.
@@ -143,8 +109,8 @@ fn learned(
     cases: &[TrainingCase],
     trained: &[TrainingResult],
     run: &NotesRun,
+    begun: Timestamp,
 ) -> LessonStore {
-    let begun = Timestamp::now();
     let mut number = 0;
     for (case, trained) in cases.iter().zip(trained) {
         for (key, value) in &trained.notes {
@@ -182,30 +148,16 @@ fn learned(
     lesson_store
 }
 
-/// Model, progress, and state of a run.
+/// Model and progress of a run.
 struct NotesTrainer<'a> {
     run: &'a NotesRun,
     observer: &'a dyn ProgressObserver,
     note_taker: NoteTaker,
-    model: Arc<CachingModel>,
-    state: Option<StateFile>,
-    date: jiff::civil::Date,
-    spent: Cost,
+    model: Arc<JournaledModel>,
 }
 
 impl NotesTrainer<'_> {
-    fn cost(&self) -> Cost {
-        let mut cost = self.spent;
-        cost.add(self.note_taker.cost());
-        cost
-    }
-
-    fn save(&self) -> Result<(), OfflineError> {
-        let Some(file) = &self.state else { return Ok(()) };
-        file.save(self.date, &NotesState { answers: self.model.answers(), spent: self.cost() })
-    }
-
-    /// Processes all questions, some in parallel, and stores the answers.
+    /// Processes all questions, some in parallel.
     async fn each<'c, T>(
         &self,
         stage: &str,
@@ -219,15 +171,11 @@ impl NotesTrainer<'_> {
             match result {
                 Ok(result) => done.push(result),
                 Err(reason) => {
-                    self.save()?;
-                    let kept = if self.state.is_some() { KEPT } else { NOT_KEPT };
+                    let kept = if self.model.is_resumable() { KEPT } else { NOT_KEPT };
                     return Err(OfflineError::Unanswered { reason, kept });
                 }
             }
             self.observer.advances(done.len() as u64, done.len() as u64);
-            if done.len() % SAVED_AFTER == 0 {
-                self.save()?;
-            }
         }
         self.observer.ends();
         Ok(done)

@@ -1,47 +1,36 @@
 //! Sends requests to a model of an upstream and accounts for their cost.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use super::answer_cache::CachingModel;
 use super::prompts::repair;
+use crate::journal::JournaledModel;
 use callwright_common::limits::PROMPT_TEXT_CHARS;
 use callwright_common::text::beginning;
-use callwright_prompt::{CountedModel, Question, refusal};
-use callwright_types::Cost;
-use callwright_upstream::{Answered, Patience, TextModel, Upstream};
+use callwright_prompt::{Question, refusal};
+use callwright_upstream::{Answered, Manner, TextSource};
 use callwright_wire::Role;
 
-/// Model of an upstream with its answers and the accumulated cost. Equal requests are sent once.
+/// Model that proposes patterns or selects tools. Equal requests are sent once.
 #[derive(Debug)]
 pub struct LearnerModel {
-    name: String,
     /// Limits of prompts and answers.
     pub settings: ModelSettings,
-    answers: Arc<CachingModel>,
-    model: CountedModel,
+    model: JournaledModel,
 }
 
 impl LearnerModel {
     /// Creates a client for the model of this name.
-    pub fn new(upstream: Arc<Upstream>, name: &str, settings: ModelSettings) -> Self {
-        let patience = Patience { tries: settings.tries, max_wait: Duration::from_secs(settings.max_wait_seconds) };
-        let answers = Arc::new(CachingModel::new(Arc::new(TextModel::new(upstream, name, patience))));
-        Self { name: name.to_owned(), settings, model: CountedModel::new(answers.clone()), answers }
+    pub fn new(source: Arc<dyn TextSource>, name: &str, settings: ModelSettings) -> Self {
+        Self { settings, model: JournaledModel::new(source, name) }
     }
 
     pub fn name(&self) -> &str {
-        &self.name
+        self.model.name()
     }
 
-    /// Returns the answers so far, for a run that continues this one, and takes those of an earlier run.
-    pub fn cache(&self) -> &CachingModel {
-        &self.answers
-    }
-
-    /// Returns the cost so far, as counted by the provider.
-    pub fn cost(&self) -> Cost {
-        self.model.cost()
+    /// Returns the model with its answers so far and their cost.
+    pub fn journal(&self) -> &JournaledModel {
+        &self.model
     }
 
     /// Sends a question and, if the answer is unusable, one repair request. Further retries happen only if there is no
@@ -70,7 +59,8 @@ impl LearnerModel {
         question: &Question<A>,
         accept: impl Fn(&str) -> Result<T, String>,
     ) -> Result<Result<T, (String, String)>, String> {
-        match self.model.request(&question.messages, Some(&question.form)).await? {
+        let manner = Manner { form: Some(&question.form), ..Manner::default() };
+        match self.model.ask(&question.messages, manner).await.answered? {
             Answered::Text(text) => Ok(accept(&text).map_err(|fault| (text, fault))),
             Answered::CutOff => {
                 let fault = "it was cut off because it is too long; give fewer and shorter items".to_owned();
@@ -96,22 +86,10 @@ pub struct ModelSettings {
     pub case_share: f32,
     /// Maximum number of cases kept per pattern.
     pub cases: usize,
-    /// Maximum number of attempts if the provider is busy (status 408, 409, 429, 5xx) or the exchange fails.
-    pub tries: u32,
-    /// Maximum wait before a retry, in seconds, regardless of the provider's `Retry-After`.
-    pub max_wait_seconds: u64,
 }
 
 impl Default for ModelSettings {
     fn default() -> Self {
-        Self {
-            samples: 40,
-            sample_chars: 400,
-            description_chars: 2000,
-            case_share: 0.6,
-            cases: 3,
-            tries: 4,
-            max_wait_seconds: 60,
-        }
+        Self { samples: 40, sample_chars: 400, description_chars: 2000, case_share: 0.6, cases: 3 }
     }
 }

@@ -5,14 +5,12 @@
 
 mod accept;
 mod answer;
-mod answer_cache;
 mod client;
 mod estimate;
 mod prompts;
 mod proposer;
 mod selector;
 
-pub use answer_cache::{AnswerCache, CachingModel};
 pub use client::LearnerModel;
 pub use client::ModelSettings;
 pub use estimate::Estimate;

@@ -72,7 +72,7 @@ pub(super) fn addition(addition: &Addition<'_>, settings: &ModelSettings) -> Que
         patterns: addition.patterns.iter().map(PatternData::new).collect(),
         requests: sampled(addition.missed, settings),
     };
-    Question::new(system, &data)
+    limited(Question::new(system, &data), addition.room, settings)
 }
 
 /// Builds the prompt for edited patterns (figure 2).
@@ -97,7 +97,13 @@ pub(super) fn edition(edition: &Edition<'_>, settings: &ModelSettings) -> Questi
         patterns: edition.patterns.iter().map(PatternData::new).collect(),
         wrong_requests: sampled(edition.wrong, settings),
     };
-    Question::new(system, &data)
+    limited(Question::new(system, &data), count, settings)
+}
+
+/// Limits the answer to this number of patterns, and each to the cases of the settings.
+fn limited(question: Question<PatternsAnswer>, patterns: usize, settings: &ModelSettings) -> Question<PatternsAnswer> {
+    let question = question.limiting("/properties/patterns", patterns);
+    question.limiting("/properties/patterns/items/properties/cases", settings.cases)
 }
 
 /// Builds the prompt that selects the tool of a request by its letter.

@@ -34,7 +34,7 @@ async fn add(
     let addition =
         Addition { tool: "lost_card", description: "Blocks cards.", patterns: present, missed: &MISSED, room };
     let result = proposer.add(addition).await;
-    ProposalOutcome { result, cost: model.cost(), scripted }
+    ProposalOutcome { result, cost: model.journal().cost(), scripted }
 }
 
 async fn edit(script: impl IntoIterator<Item = Scripted>) -> ProposalOutcome<Vec<Pattern>> {
@@ -45,7 +45,7 @@ async fn edit(script: impl IntoIterator<Item = Scripted>) -> ProposalOutcome<Vec
     let wrong = ["when will my new card arrive at home"];
     let edition = Edition { tool: "lost_card", description: "Blocks cards.", patterns: &patterns, wrong: &wrong };
     let result = proposer.edit(edition).await;
-    ProposalOutcome { result, cost: model.cost(), scripted }
+    ProposalOutcome { result, cost: model.journal().cost(), scripted }
 }
 
 fn list(items: &[(&str, &[&str])]) -> Scripted {
@@ -247,6 +247,39 @@ async fn models_with_a_fixed_temperature_receive_none() {
 }
 
 #[tokio::test]
+async fn every_request_limits_its_answer_and_lists() {
+    let outcome = add([good()], &[], 12).await;
+    let body = outcome.scripted.body(0);
+    let patterns = &body["response_format"]["json_schema"]["schema"]["properties"]["patterns"];
+    assert_eq!((&body["max_tokens"], &patterns["maxItems"]), (&json!(4096), &json!(12)));
+    assert_eq!(patterns["items"]["properties"]["cases"]["maxItems"], 3);
+
+    let refused = error(400, "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.");
+    let outcome = add([refused, good()], &[], 12).await;
+    assert_eq!(outcome.result.unwrap().len(), 1, "a reasoning model");
+    let body = outcome.scripted.body(1);
+    assert_eq!((body.get("max_tokens"), &body["max_completion_tokens"]), (None, &json!(4096)));
+
+    let refused = error(400, "In context=(), 'maxItems' is not permitted.");
+    let outcome = add([refused, good()], &[], 12).await;
+    assert_eq!(outcome.result.unwrap().len(), 1);
+    let form = outcome.scripted.body(1)["response_format"].to_string();
+    assert!(form.contains("\"patterns\"") && !form.contains("maxItems"), "{form}");
+}
+
+#[tokio::test]
+async fn an_answer_that_exceeds_the_context_is_requested_shorter() {
+    let refused = || error(400, "This model's maximum context length is 4096 tokens. However, you requested 4500.");
+    let outcome = add([refused(), refused(), good()], &[], 12).await;
+    assert_eq!(outcome.result.unwrap().len(), 1);
+    let limits = [0, 1, 2].map(|number| outcome.scripted.body(number)["max_tokens"].as_u64().unwrap());
+    assert_eq!(limits, [4096, 2048, 1024]);
+    let outcome = add(std::iter::repeat_with(refused).take(9), &[], 12).await;
+    assert!(outcome.result.unwrap_err().reason.contains("maximum context length"));
+    assert_eq!(outcome.cost.requests, 5, "256 tokens are the least");
+}
+
+#[tokio::test]
 async fn rejected_keys_are_not_retried_for_every_tool() {
     let scripted = ScriptedModel::answering([error(401, "Incorrect API key provided: sk-secret"), good()]).await;
     let model = scripted.model();
@@ -256,7 +289,7 @@ async fn rejected_keys_are_not_retried_for_every_tool() {
         let reason = proposer.add(addition).await.unwrap_err().reason;
         assert!(reason.contains("status 401; check its `api_key`") && !reason.contains("sk-secret"), "{reason}");
     }
-    assert_eq!(model.cost().requests, 1);
+    assert_eq!(model.journal().cost().requests, 1);
 }
 
 #[tokio::test]

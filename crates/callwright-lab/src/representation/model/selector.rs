@@ -97,7 +97,7 @@ mod tests {
         let candidates = ["a", "b", "c"].map(|name| Candidate { name, description: "does it" });
         assert_eq!(selector.select("do b", &candidates).await, Ok(1));
         assert_eq!(selector.select("do b", &candidates).await, Ok(1));
-        assert_eq!(selector.model.cost().requests, 2, "one request and one repair");
+        assert_eq!(selector.model.journal().cost().requests, 2, "one request and one repair");
         assert!(!scripted.requests()[0].contains("\\\"c\\\""), "only the best are shown");
         let schema = &scripted.body(0)["response_format"]["json_schema"]["schema"];
         assert_eq!(schema["properties"]["letter"]["enum"], serde_json::json!(["A", "B"]));

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{LearnerModel, ModelSettings};
 use callwright_upstream::test_server::{Step, TestServer};
-use callwright_upstream::{Settings, Upstreams};
+use callwright_upstream::{Patience, Settings, TextModel, Upstreams};
 
 /// Server that answers requests in order, all on one connection.
 pub(super) struct ScriptedModel {
@@ -50,7 +51,9 @@ impl ScriptedModel {
     pub(super) fn model(&self) -> Arc<LearnerModel> {
         let settings = Settings { base_url: self.server.base_url(), connect_retries: 0, ..Settings::default() };
         let upstreams = Upstreams::build(&BTreeMap::from([("scripted".to_owned(), settings)]), "scripted").unwrap();
-        Arc::new(LearnerModel::new(upstreams.default_upstream().clone(), "gpt-test", ModelSettings::default()))
+        let patience = Patience { tries: 4, max_wait: Duration::from_secs(60) };
+        let model = TextModel::new(upstreams.default_upstream().clone(), "gpt-test", patience, Arc::default());
+        Arc::new(LearnerModel::new(Arc::new(model), "gpt-test", ModelSettings::default()))
     }
 
     /// Returns the requests so far, headers included.

@@ -13,7 +13,6 @@ mod tests;
 
 use std::fmt::Write as _;
 
-pub use callwright_prompt::Budget;
 pub use lookup::{ProcedureLookup, ToolOutputs};
 pub use prompts::OutlineRequest;
 
@@ -22,7 +21,7 @@ use answers::ONE_TEXT;
 use callwright_common::text::{beginning, one_line};
 use callwright_prompt::{BudgetedModel, NoAnswer, Question};
 use callwright_types::Cost;
-use callwright_upstream::TextSource;
+use callwright_upstream::{RequestLimits, TextSource};
 use lookup::{FittingProcedures, RetrievedProcedures};
 use prompts::{OutlineContext, OutlineTask, edited, questions, reviewed, summary, updated};
 
@@ -46,20 +45,20 @@ pub async fn outline(
     request: &OutlineRequest<'_>,
     lookup: &ProcedureLookup<'_>,
     source: &dyn TextSource,
-    budget: Budget,
+    limits: RequestLimits,
     settings: &Settings,
 ) -> Outline {
     let mut run = OutlineRun {
         task: OutlineTask::new(request, settings),
         lookup,
-        model: BudgetedModel { source, temperature: settings.temperature, budget, spent: Cost::default() },
+        model: BudgetedModel::new(source, settings.temperature, limits),
         settings,
         fitting: Vec::new(),
         retrieved: RetrievedProcedures::default(),
         steps: Vec::new(),
     };
     let stopped = run.run().await.err().map(|reason| match reason {
-        NoAnswer::Limit(limit) => format!("the outline takes {limit}"),
+        NoAnswer::Limit(limit) => format!("the outline exceeds a limit: {limit}"),
         NoAnswer::Failed(reason) | NoAnswer::Refused(reason) => reason,
     });
     let OutlineRun { steps, fitting, retrieved, model, .. } = run;
@@ -97,7 +96,7 @@ impl OutlineRun<'_> {
             return Ok(());
         }
         self.retrieved.add(&found);
-        let drafted = self.request(&prompts::draft(&self.task, &found), "steps").await?;
+        let drafted = self.request(&prompts::draft(&self.task, &found, self.settings), "steps").await?;
         self.replace_steps(drafted);
         if self.steps.is_empty() {
             return Ok(());
@@ -132,7 +131,7 @@ impl OutlineRun<'_> {
             context.push(OutlineContext::Whole { procedures: all.wordings() });
         }
         for answer in &context {
-            let steps = self.request(&updated(&self.task, &self.steps, answer), "steps").await?;
+            let steps = self.request(&updated(&self.task, &self.steps, answer, self.settings), "steps").await?;
             self.replace_steps(steps);
         }
         Ok(context)
@@ -141,12 +140,12 @@ impl OutlineRun<'_> {
     /// Reviews and edits the steps until no edits are needed.
     async fn refine(&mut self, context: &[OutlineContext]) -> Result<(), NoAnswer> {
         for _ in 0..self.settings.critic_rounds {
-            let review = self.request(&reviewed(&self.task, &self.steps), "edits").await?;
+            let review = self.request(&reviewed(&self.task, &self.steps, self.settings), "edits").await?;
             let edits = review.map(|edits| self.normalized(edits, self.settings.outline_steps)).unwrap_or_default();
             if edits.is_empty() {
                 break;
             }
-            let steps = self.request(&edited(&self.task, &self.steps, &edits, context), "steps").await?;
+            let steps = self.request(&edited(&self.task, &self.steps, &edits, context, self.settings), "steps").await?;
             self.replace_steps(steps);
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Prompts of the workflow, in our own words. Text of third parties is in one user message, as one JSON object, so that
 //! no text can break out of its string.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answers::{EditsAnswer, QuestionsAnswer, StepsAnswer, SummaryAnswer};
@@ -69,7 +70,7 @@ impl<'a> OutlineTask<'a> {
 }
 
 /// Builds the prompt for a draft from the procedures that fit the request.
-pub(super) fn draft(task: &OutlineTask<'_>, found: &[FoundWords]) -> Question<StepsAnswer> {
+pub(super) fn draft(task: &OutlineTask<'_>, found: &[FoundWords], settings: &Settings) -> Question<StepsAnswer> {
     #[derive(Serialize)]
     struct OutlineDraftData<'a> {
         #[serde(flatten)]
@@ -81,7 +82,7 @@ pub(super) fn draft(task: &OutlineTask<'_>, found: &[FoundWords]) -> Question<St
          and `steps`. Reuse what applies here too.\n\n{DATA}\n\n{STEPS}\n\n{STEPS_EXAMPLE}\n\nAnswer with one JSON object and nothing else: \
          {{\"steps\": [\"...\"]}}"
     );
-    Question::new(system, &OutlineDraftData { task, procedures: words(found) })
+    limited(Question::new(system, &OutlineDraftData { task, procedures: words(found) }), "steps", settings)
 }
 
 /// Builds the prompt for an outline and questions that known procedures may answer.
@@ -94,7 +95,7 @@ pub(super) fn questions(task: &OutlineTask<'_>, settings: &Settings) -> Question
          \"questions\": [\"...\"]}}",
         settings.questions
     );
-    Question::new(system, task)
+    limited(Question::new(system, task), "outline", settings).limiting("/properties/questions", settings.questions)
 }
 
 /// Builds the prompt that summarises the procedures found for a question.
@@ -115,7 +116,12 @@ pub(super) fn summary(task: &OutlineTask<'_>, question: &str, found: &[FoundWord
 }
 
 /// Builds the prompt that updates the steps.
-pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answer: &OutlineContext) -> Question<StepsAnswer> {
+pub(super) fn updated(
+    task: &OutlineTask<'_>,
+    steps: &[String],
+    answer: &OutlineContext,
+    settings: &Settings,
+) -> Question<StepsAnswer> {
     #[derive(Serialize)]
     struct OutlineUpdateData<'a> {
         #[serde(flatten)]
@@ -128,11 +134,11 @@ pub(super) fn updated(task: &OutlineTask<'_>, steps: &[String], answer: &Outline
          If `found` adds nothing, repeat the same steps.\n\n{DATA}\n\n{STEPS}\n\n{STEPS_EXAMPLE}\n\nAnswer with one JSON object and nothing else: \
          {{\"steps\": [\"...\"]}}"
     );
-    Question::new(system, &OutlineUpdateData { task, steps, found: answer })
+    limited(Question::new(system, &OutlineUpdateData { task, steps, found: answer }), "steps", settings)
 }
 
 /// Builds the prompt of the critic.
-pub(super) fn reviewed(task: &OutlineTask<'_>, steps: &[String]) -> Question<EditsAnswer> {
+pub(super) fn reviewed(task: &OutlineTask<'_>, steps: &[String], settings: &Settings) -> Question<EditsAnswer> {
     #[derive(Serialize)]
     struct OutlineReviewData<'a> {
         #[serde(flatten)]
@@ -144,7 +150,7 @@ pub(super) fn reviewed(task: &OutlineTask<'_>, steps: &[String]) -> Question<Edi
          the source of every argument. Name each necessary edit in one sentence in `edits`. If no edit is necessary, `edits` is [].\n\n{DATA}\n\nExample: if no step finds the `plant_id` that the last one takes, the answer is {{\"edits\": [\"Find the plant's id with \
          list_plants first.\"]}}\n\nAnswer with one JSON object and nothing else: {{\"edits\": [\"...\"]}}"
     );
-    Question::new(system, &OutlineReviewData { task, steps })
+    limited(Question::new(system, &OutlineReviewData { task, steps }), "edits", settings)
 }
 
 /// Builds the prompt that applies edits to the steps.
@@ -153,6 +159,7 @@ pub(super) fn edited(
     steps: &[String],
     edits: &[String],
     context: &[OutlineContext],
+    settings: &Settings,
 ) -> Question<StepsAnswer> {
     #[derive(Serialize)]
     struct OutlineEditData<'a> {
@@ -165,7 +172,12 @@ pub(super) fn edited(
     let system = format!(
         "Edit `steps`, which have to fulfil `request` with `tools`, by `edits`; `found` has the available information. Change nothing else.\n\n{DATA}\n\n{STEPS}\n\n{STEPS_EXAMPLE}\n\nAnswer with one JSON object and nothing else: {{\"steps\": [\"...\"]}}"
     );
-    Question::new(system, &OutlineEditData { task, steps, edits, found: context })
+    limited(Question::new(system, &OutlineEditData { task, steps, edits, found: context }), "steps", settings)
+}
+
+/// Limits a list of the answer to the steps of an outline.
+fn limited<T: JsonSchema>(question: Question<T>, member: &str, settings: &Settings) -> Question<T> {
+    question.limiting(&format!("/properties/{member}"), settings.outline_steps)
 }
 
 fn words(found: &[FoundWords]) -> Vec<&ProcedureWords> {
