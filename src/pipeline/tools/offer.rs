@@ -8,7 +8,8 @@ use callwright_judge::scanner::{FoundTool, Relevance, ToolSet, Validators};
 use callwright_plan::when::may_require_key;
 use callwright_search::retrieval::{Bm25, ToolQuery};
 use callwright_telemetry::Metrics;
-use callwright_types::{SchemaDialect, Tool};
+use callwright_types::rules::{Action, ScanRules};
+use callwright_types::{FaultCode, SchemaDialect, Tool};
 use callwright_wire::{ModelRequest, SentTool, ToolsElsewhere, WrittenTool};
 
 use super::candidates::Candidates;
@@ -99,6 +100,10 @@ impl Offer {
                 Some(FoundTool { name: self.names.get(found.position)?, closeness, is_named: found.why.named })
             }));
         }
+        self.relevance_by_words(request)
+    }
+
+    fn relevance_by_words(&self, request: &str) -> Relevance {
         let texts = self.tool_set.tools().iter().map(|tool| tool.tool.search_text());
         let words = self.by_words.get_or_init(|| Bm25::build(texts.enumerate()));
         let hits = words.search(request, Relevance::MAX_RANKED);
@@ -107,11 +112,19 @@ impl Offer {
         Relevance::by_words(named, coverage)
     }
 
-    /// Returns the relevance of each tool to the last user message of a request; `None` if there is none.
-    pub(crate) fn relevance_to(&self, request: &ModelRequest, toolset_index: &ToolsetIndex) -> Option<Relevance> {
+    /// Returns the relevance of each tool to the last user message of a request; `None` if there is none. A remote
+    /// embedder receives the message only if the policy compares each call with it (E2.1).
+    pub(crate) fn relevance_to(
+        &self,
+        request: &ModelRequest,
+        toolset_index: &ToolsetIndex,
+        rules: &ScanRules,
+    ) -> Option<Relevance> {
         let messages = request.messages();
-        let last = messages.iter().rev().find(|message| message.role == "user")?;
-        Some(self.relevance(last.text.as_deref()?, toolset_index))
+        let last = messages.iter().rev().find(|message| message.role == "user")?.text.as_deref()?;
+        let is_immediate = toolset_index.embedder.as_ref().is_some_and(|embedder| embedder.is_immediate());
+        let by_meaning = is_immediate || rules.faults.of(FaultCode::ToolNotRelevant) != Action::Off;
+        Some(if by_meaning { self.relevance(last, toolset_index) } else { self.relevance_by_words(last) })
     }
 
     /// Whether any tool may require a key, so that a plan may be needed.

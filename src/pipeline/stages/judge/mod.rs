@@ -104,7 +104,7 @@ fn judged(
     let (request, tool_choice) = (draft.request(), draft.request().tool_choice());
     let known = KnownConversation::of(&draft.committed);
     let toolset_index = &turn.tooling.toolset_index;
-    let relevance = LazyCell::new(|| offer.relevance_to(&draft.committed, toolset_index));
+    let relevance = LazyCell::new(|| offer.relevance_to(&draft.committed, toolset_index, &policy.scan));
     let similarity = toolset_index.text_vectors.as_ref().map(|vectors| vectors as &dyn Similarity);
     let budget = JudgementBudget::start(pipeline.judgement);
     let failures = &policy.explain.failures;

@@ -235,6 +235,6 @@ fn prepare_relevance(turn: &Turn, offer: &Offer) {
     let toolset_index = &turn.tooling.toolset_index;
     let waits = toolset_index.embedder.as_ref().is_some_and(|embedder| !embedder.is_immediate());
     if waits && offer.is_judged() && turn.policy.scan.faults.of(FaultCode::ToolNotRelevant) != Action::Off {
-        drop(offer.relevance_to(&turn.request, toolset_index));
+        drop(offer.relevance_to(&turn.request, toolset_index, &turn.policy.scan));
     }
 }
