@@ -76,25 +76,23 @@ pub(super) struct KeySources<'a> {
 }
 
 impl KeySources<'_> {
-    /// Returns the best candidate that evidently supplies the argument of the tool at a position. One that requires no
-    /// key comes first, and one that requires a key of the same thing supplies nothing.
+    /// Returns the best candidate that evidently supplies the argument of the tool at a position. One that takes no key
+    /// comes first, and one that requires a key of the same thing supplies nothing.
     pub(super) fn evident(&self, tool: usize, argument: &str) -> Option<Candidate> {
-        let things = things(self.tools.tool(tool).as_ref()?, argument);
+        let wanted = things(self.tools.tool(tool).as_ref()?, argument);
         let candidates = self.producers.candidates(tool, argument, self.scores, MAX_CANDIDATES).into_iter();
-        let mut evident: Vec<(Candidate, bool)> = Vec::new();
+        let mut second = None;
         for candidate in candidates.filter(|candidate| is_evident(self.tools, argument, candidate)) {
             let Some(producer) = self.tools.tool(candidate.tool) else { continue };
-            let keys =
-                producer.tool.parameters().filter(|parameter| parameter.required && is_key(&producer, parameter));
-            let mut of_keys = keys.map(|key| self::things(&producer, key.name)).peekable();
-            let needs_key = of_keys.peek().is_some();
-            if is_stated(&candidate) || !of_keys.any(|of_key| of_key == things) {
-                evident.push((candidate, needs_key));
+            let mut keys = producer.tool.parameters().filter(|parameter| is_key(&producer, parameter)).peekable();
+            if is_stated(&candidate) || keys.peek().is_none() {
+                return Some(candidate);
+            }
+            if second.is_none() && !keys.any(|key| key.required && things(&producer, key.name) == wanted) {
+                second = Some(candidate);
             }
         }
-        let first = evident.iter().position(|(candidate, needs_key)| is_stated(candidate) || !needs_key);
-        let best = if evident.is_empty() { None } else { Some(evident.swap_remove(first.unwrap_or_default())) };
-        best.map(|(candidate, _)| candidate)
+        second
     }
 }
 
