@@ -13,12 +13,6 @@ pub trait Proposer: fmt::Debug + Send + Sync {
     /// Returns the name for reports and files.
     fn name(&self) -> &str;
 
-    /// Returns the settings that affect proposals, besides the name. An interrupted run only resumes with the same
-    /// settings.
-    fn settings(&self) -> String {
-        String::new()
-    }
-
     /// Whether a proposal costs requests to a model.
     fn uses_model(&self) -> bool {
         true

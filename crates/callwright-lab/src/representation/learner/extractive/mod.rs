@@ -188,10 +188,6 @@ impl Proposer for ExtractiveProposer {
         false
     }
 
-    fn settings(&self) -> String {
-        format!("{:?}", self.settings)
-    }
-
     fn add<'a>(&'a self, addition: Addition<'a>) -> BoxFuture<'a, Result<Vec<Pattern>, ProposeError>> {
         Box::pin(async move {
             if addition.missed.is_empty() || addition.room == 0 {
